@@ -3,6 +3,7 @@
 #
 #   packaging/formula.sh 0.2.0 SHA256SUMS > recto.rb
 set -euo pipefail
+[[ $# == 2 ]] || { echo "usage: packaging/formula.sh VERSION SHA256SUMS" >&2; exit 2; }
 version=$1 sums=$2
 url=https://github.com/${GITHUB_REPOSITORY:-OWNER/recto}/releases/download/v$version
 sum() { sed -n "s/^\([0-9a-f]*\)  recto-$version-$1.tar.gz\$/\1/p" "$sums"; }

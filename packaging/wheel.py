@@ -39,6 +39,8 @@ def contents(archive):
 
 
 def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: packaging/wheel.py VERSION ARCHIVE")
     version, archive = sys.argv[1], pathlib.Path(sys.argv[2])
     name = os.environ.get("WHEEL_NAME", "recto-cli")
     target = archive.name.removeprefix(f"recto-{version}-")

@@ -69,7 +69,7 @@ fn a_broken_log_goes_on_with_what_a_repair_brings_back_and_keeps_its_lines() {
 
     let ran = bench.run(bench.resumed(), &["third prompt"]);
     let [words] = told(&ran)[..] else { panic!("{:?}", told(&ran)) };
-    assert!(words.starts_with("put right for this run: "), "{words}");
+    assert!(words.starts_with("repaired for this run: "), "{words}");
     assert!(words.contains("1 repeated-uuid") && words.contains("1 damaged-line"), "{words}");
     let sent = bench.last();
     for word in ["first prompt", "first answer", "second prompt", "second answer", "third prompt"] {
@@ -112,7 +112,10 @@ fn a_large_session_is_made_to_fit_and_its_log_keeps_everything() {
     let (sent, words) = fitted(3500);
     assert!(!sent.contains("aaaa") && sent.contains("bbbb"), "{words}");
     assert!(sent.contains("A result of 80") && sent.contains("first prompt"), "{sent}");
-    assert!(words.contains("results turned into notes: 1, first messages left out: 0;"), "{words}");
+    assert!(
+        words.contains("results replaced with notes: 1, oldest messages omitted: 0;"),
+        "{words}"
+    );
     let (sent, words) = fitted(20);
     assert!(!sent.contains("first prompt") && sent.contains("third prompt"), "{sent}");
     assert!(words.contains("the log keeps all"), "{words}");
@@ -211,14 +214,14 @@ fn thinking_that_nobody_there_can_check_is_left_out_and_that_is_told() {
     let client = Client::new(endpoint).unwrap();
     let ran = bench.run(Setup { client, ..bench.resumed() }, &["third prompt"]);
     assert!(!bench.last().contains("a secret thought"));
-    assert_eq!(told(&ran), ["left out thinking: this endpoint cannot check who signed it"]);
+    assert_eq!(told(&ran), ["omitted thinking: this endpoint cannot verify its signature"]);
     // Another model.
     let model = "claude-haiku-4-5";
     let resumed = Resumed::read(&bench.log(), Some(model), None).unwrap();
     let setup = Setup { resumed: Some(resumed), model: Some(model.into()), ..bench.resumed() };
     let ran = bench.run(setup, &["fourth prompt"]);
     assert!(!bench.last().contains("a secret thought"), "{}", bench.last());
-    assert!(told(&ran)[0].starts_with("left out thinking that another model signed"));
+    assert!(told(&ran)[0].starts_with("omitted thinking signed by another model"));
     bench.is_sound().unwrap();
 }
 

@@ -97,7 +97,7 @@ fn a_proxy_is_used_for_other_hosts_with_its_password() {
 
     endpoint.proxy = Proxy::Url(format!("http://user:wrong@127.0.0.1:{port}"));
     let failure = ask(&Client::new(endpoint).unwrap(), hello()).unwrap_err();
-    assert!(failure.error.hint().unwrap().contains("password of the proxy"), "{failure}");
+    assert!(failure.error.hint().unwrap().contains("proxy's user name and password"), "{failure}");
     assert!(!format!("{failure:?}").contains("wrong"), "a password is in: {failure:?}");
     assert_eq!(mock.asked().len(), 1, "the proxy refused the second");
 }

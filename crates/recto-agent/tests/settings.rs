@@ -27,7 +27,7 @@ fn a_script_with_an_error_names_its_line() {
         ("[[rule]]\ntext = \"a\n", 2, ""),
         ("{\"text\":\"a\"}\n\n{\"text\":7}\n", 3, "`text` must be text"),
         ("{\"text\":\"a\"}\n{\"text\n", 2, "not JSON"),
-        ("{\"text\":\"a\"}\n[]\n", 2, "a rule is an object"),
+        ("{\"text\":\"a\"}\n[]\n", 2, "write a rule as an object"),
     ] {
         let error = Script::parse(text).map(|_| ()).unwrap_err();
         assert_eq!(error.line, line, "{text:?}: {error}");

@@ -51,7 +51,7 @@ pub enum CollectError {
         reason: String,
     },
     /// A hub is written to and not read.
-    #[error("{url} is a hub, which gives nothing back")]
+    #[error("{url} is a hub, and hubs are write-only")]
     WriteOnly {
         /// The hub.
         url: String,

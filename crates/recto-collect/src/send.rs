@@ -415,7 +415,7 @@ impl Sender {
                     let other = self.unused(file, named)?;
                     self.state().set_life(file, life, other)?;
                     if tries == TRIES {
-                        let reason = "every name for its lines is taken in the store";
+                        let reason = "every possible name for its lines is taken in the store";
                         report.troubles.push((file.to_string(), reason.to_owned()));
                         return Ok(());
                     }

@@ -106,7 +106,7 @@ impl Store {
         address: &str,
         _variables: &[(String, String)],
     ) -> Result<Store, CollectError> {
-        let reason = "this build of recto knows directories only".to_owned();
+        let reason = "this build of recto supports only directories".to_owned();
         Err(CollectError::Address { url: shown(address), reason })
     }
 
@@ -119,7 +119,7 @@ impl Store {
         let bad = |reason: String| CollectError::Address { url: shown(address), reason };
         let url = Url::parse(address).map_err(|error| bad(error.to_string()))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(bad("do not put credentials into the address".to_owned()));
+            return Err(bad("the address contains credentials".to_owned()));
         }
         if matches!(scheme, "http" | "https") {
             return Err(CollectError::WriteOnly { url: bare(&url) });

@@ -340,7 +340,7 @@ fn remove_files(path: &Path) -> Result<(), LakeError> {
     recto_store::remove_database(path);
     match path.symlink_metadata().is_ok() {
         false => Ok(()),
-        true => Err(refused(path, "it cannot be removed".to_owned())),
+        true => Err(refused(path, "it cannot be deleted".to_owned())),
     }
 }
 

@@ -17,7 +17,7 @@ pub enum LakeError {
         near: Vec<String>,
     },
     /// No question, table or engine has this name.
-    #[error("no {what} is called `{name}`")]
+    #[error("no {what} named `{name}`")]
     NoName {
         /// What was looked for.
         what: &'static str,
@@ -73,7 +73,7 @@ pub enum LakeError {
         url: String,
     },
     /// Others changed the table all the time.
-    #[error("{table} was changed by others {tries} times in a row")]
+    #[error("other writers changed {table} {tries} times in a row")]
     Busy {
         /// The table.
         table: String,
@@ -157,7 +157,7 @@ impl LakeError {
                 Some("use a released binary, or build with `--features lake`".to_owned())
             }
             LakeError::Cache { is_damaged: true, .. } => {
-                Some("delete the file; recto makes it again".to_owned())
+                Some("delete the file; recto recreates it".to_owned())
             }
             LakeError::Cache { .. } => Some(
                 "recto must be able to write there, and the disk needs space; RECTO_CACHE_DIR names \

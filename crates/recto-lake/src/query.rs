@@ -15,7 +15,7 @@ use crate::library::nearest;
 /// A connection that only reads.
 pub type Reader = Connection;
 
-const ONLY_READ: &str = "only queries that read are possible: SELECT, WITH or VALUES";
+const ONLY_READ: &str = "only read-only queries are allowed: SELECT, WITH or VALUES";
 
 /// A value of an answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -144,7 +144,7 @@ pub struct RowMaker<'a> {
     prompt: Option<(String, Timestamp)>,
     /// Lines so far.
     pub lines: u64,
-    /// Those that could not be read.
+    /// Lines that could not be read.
     pub bad_lines: u64,
     scratch: String,
 }

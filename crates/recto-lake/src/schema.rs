@@ -137,13 +137,13 @@ use ColumnType::Time;
 
 const MACHINE: Column =
     must("machine", Text, "The machine and home that the log is from; `local` for your own home.");
-const USER: Column = may("user_id", Text, "Who uses that machine, as the machine last said.");
+const USER: Column = may("user_id", Text, "Who uses that machine, as it last reported.");
 const PROJECT: Column =
     may("project", Text, "The folder name of the project, as Claude Code spells it.");
 const SESSION: Column = may("session_id", Text, "The session.");
 const FILE: Column = must("file_id", Text, "The log file; the same wherever it is moved.");
 const GENERATION: Column =
-    must("gen", Text, "Which version of the file: a rewritten log has another.");
+    must("gen", Text, "Which version of the file: a rewritten log has a new one.");
 const DAY: Column = must("day", Date, "The UTC day; where no time is known, that of the file.");
 const WEEK: Column = must("week", Date, "The Monday of that week.");
 const MONTH: Column = must("month", Date, "The first day of that month.");
@@ -157,7 +157,7 @@ const BASE: [Column; 13] = [
     SESSION,
     FILE,
     GENERATION,
-    must("off", Long, "Where the line is in the file: in bytes, or a number that orders lines."),
+    must("off", Long, "The line's place in the file: in bytes, or a number that orders lines."),
     may("ts", Time, "The time of the line, UTC."),
     may("ts_ms", Long, "The same in milliseconds since 1970."),
     DAY,
@@ -177,13 +177,13 @@ const LINES: [Column; 17] = [
     may("client_version", Text, "The version of Claude Code."),
     may("git_branch", Text, "The git branch."),
     may("cwd", Text, "The working directory."),
-    may("duration_ms", Long, "How long something took, where the line says it."),
+    may("duration_ms", Long, "A duration, if the line has one."),
     may(
         "user_kind",
         Text,
         "Of user lines: human, tool_result, interrupt, command, meta and others.",
     ),
-    must("starts_turn", Bool, "Whether a turn begins here."),
+    must("starts_turn", Bool, "Whether a turn starts here."),
     must("is_api_error", Bool, "Whether it is an error of the API."),
     must("is_bad", Bool, "Whether the line could not be read."),
     may("message_id", Text, "The API message."),
@@ -198,8 +198,8 @@ const BLOCKS: [Column; 15] = [
     may("message_id", Text, "The API message."),
     may("model", Text, "The model."),
     may("agent_id", Text, "The subagent."),
-    may("tool_use_id", Text, "What ties a call to its result."),
-    may("tool_name", Text, "The tool that is called."),
+    may("tool_use_id", Text, "The id that links a call to its result."),
+    may("tool_name", Text, "The called tool."),
     must("is_error", Bool, "Whether it is a result that failed."),
     may("file_path", Text, "The file that the call names."),
     must("text_len", Long, "The length of the text in bytes."),
@@ -219,14 +219,14 @@ const USAGE: [Column; 18] = [
     must("is_copied", Bool, "Whether the line names another session than its file."),
     must("has_stop", Bool, "Whether the line has a stop reason."),
     may("stop_reason", Text, "The stop reason."),
-    must("input_tokens", Long, "Input tokens, without those of the cache."),
+    must("input_tokens", Long, "Input tokens, without cache tokens."),
     must("output_tokens", Long, "Output tokens."),
     must("cache_read_tokens", Long, "Tokens read from the cache."),
     must("cache_write_tokens", Long, "Tokens written to the cache."),
     must("cache_write_5m", Long, "Of these, for five minutes."),
     must("cache_write_1h", Long, "Of these, for an hour."),
     must("web_searches", Long, "Web searches of the server."),
-    may("cost_micros", Long, "The cost in micro-dollars; none without a price."),
+    may("cost_micros", Long, "The cost in micro-dollars; null without a price."),
 ];
 
 const SEGMENTS: [Column; 19] = [
@@ -236,10 +236,10 @@ const SEGMENTS: [Column; 19] = [
     SESSION,
     FILE,
     GENERATION,
-    must("range_start", Long, "The first byte of the file that it covers."),
-    must("range_end", Long, "The byte behind the last one."),
+    must("range_start", Long, "Its first byte in the file."),
+    must("range_end", Long, "The byte after its last one."),
     must("line_count", Long, "Its lines."),
-    must("bad_lines", Long, "Those that could not be read."),
+    must("bad_lines", Long, "Lines that could not be read."),
     must("sha256", Text, "The digest of its content."),
     must("captured_ms", Long, "When it was archived, in milliseconds since 1970."),
     must("policy", Text, "What was withheld or redacted before it was sent; `raw`: nothing."),
@@ -253,7 +253,7 @@ const SEGMENTS: [Column; 19] = [
 
 const PRICES: [Column; 8] = [
     must("model", Text, "The model."),
-    may("from_day", Date, "The first day; none if the price has no beginning."),
+    may("from_day", Date, "The first day; null if the price always applied."),
     may("input_micros", Long, "A million input tokens, in micro-dollars."),
     may("output_micros", Long, "A million output tokens."),
     may("cache_read_micros", Long, "A million tokens read from the cache."),

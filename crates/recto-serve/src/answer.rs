@@ -43,7 +43,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response<Body> {
         match serde_json::to_vec(&self.0) {
             Ok(text) => content(StatusCode::OK, "application/json", text),
-            Err(_) => Failure::internal("the answer could not be written").into_response(),
+            Err(_) => Failure::internal("the answer could not be encoded").into_response(),
         }
     }
 }
@@ -100,7 +100,7 @@ impl Failure {
             None => {
                 let message = "the tables of the store are being loaded";
                 Failure::new(StatusCode::SERVICE_UNAVAILABLE, "team-loading", message)
-                    .with_hint("ask again in a few seconds")
+                    .with_hint("try again in a few seconds")
             }
         }
     }

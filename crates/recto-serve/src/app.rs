@@ -85,7 +85,7 @@ impl App {
         let answer = match tokio::time::timeout(LONGEST_ANSWER, answer).await {
             Ok(answer) => answer.unwrap_or_else(|never: Infallible| match never {}),
             Err(_) => {
-                let message = "the answer took too long";
+                let message = "the answer timed out";
                 Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message).into_response()
             }
         };
@@ -109,5 +109,5 @@ fn wants_page(request: &Request<Body>) -> bool {
 }
 
 async fn not_found() -> Failure {
-    Failure::not_found("there is nothing here")
+    Failure::not_found("nothing is at this address")
 }

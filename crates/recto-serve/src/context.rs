@@ -53,16 +53,16 @@ impl Context {
         if self.allows_edits {
             return Ok(());
         }
-        let message = "this server changes nothing";
+        let message = "this server is read-only";
         Err(Failure::new(StatusCode::FORBIDDEN, "edits-not-allowed", message)
-            .with_hint("`recto serve --allow-edits` starts one that does"))
+            .with_hint("start it with `recto serve --allow-edits` to allow changes"))
     }
 
     /// What is known of the team.
     pub(crate) async fn team(&self) -> Result<TeamState, Failure> {
         let Some(team) = self.team.clone() else {
             let failure = Failure::not_found("this server has no team store");
-            return Err(failure.with_hint("`recto serve --store URL` starts one that does"));
+            return Err(failure.with_hint("start it with `recto serve --store URL` to show one"));
         };
         self.work(move |_| Ok(team.look())).await
     }
@@ -85,7 +85,7 @@ impl Context {
         match ask(move |asker| work(&Context { shared, asker })).await {
             Ok(result) => result,
             // A panic in a request is the request's; the others go on.
-            Err(_) => Err(Failure::internal("the work was not finished")),
+            Err(_) => Err(Failure::internal("the work failed")),
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum ServeError {
         source: io::Error,
     },
     /// Others could reach the server, and no token of the user's own was given.
-    #[error("{address} can be reached from other machines, and there is no token file")]
+    #[error("{address} is reachable from other machines and needs a token file")]
     NoToken {
         /// The address that was asked for.
         address: SocketAddr,
@@ -46,14 +46,16 @@ impl ServeError {
             ServeError::Listen { source, .. }
                 if source.kind() == io::ErrorKind::AddrNotAvailable =>
             {
-                Some("this machine has no such address; `ip address` or `ifconfig` lists those")
+                Some(
+                    "this machine has no such address; `ip address` or `ifconfig` lists its addresses",
+                )
             }
             ServeError::Listen { address, .. } if address.ip().is_loopback() => {
-                Some("--port takes another port, 0 any that is free")
+                Some("use another --port, or 0 for any free one")
             }
-            ServeError::Listen { .. } => Some("--listen takes another port too: ADDRESS:PORT"),
+            ServeError::Listen { .. } => Some("choose another port with --listen ADDRESS:PORT"),
             ServeError::NoToken { .. } => Some("use --token-file FILE with your own token"),
-            ServeError::WeakToken { .. } => Some("`openssl rand -hex 32` makes a good one"),
+            ServeError::WeakToken { .. } => Some("create one with `openssl rand -hex 32`"),
             ServeError::Store(error) => hint(error),
             ServeError::Io(_) => None,
         }

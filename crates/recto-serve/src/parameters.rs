@@ -29,7 +29,7 @@ impl Parameters {
             }
             let name = name.into_owned();
             if parameters.contains_key(&name) {
-                let message = format!("`{}` is given more than once", shown(&name));
+                let message = format!("`{}` appears more than once", shown(&name));
                 return Err(Failure::bad_request("bad-parameter", message));
             }
             parameters.insert(name, value.into_owned());
@@ -46,7 +46,7 @@ impl Parameters {
     pub(crate) fn value<T: FromStr>(&mut self, name: &str) -> Result<Option<T>, Failure> {
         let Some(text) = self.text(name) else { return Ok(None) };
         text.parse().map(Some).map_err(|_| {
-            Failure::bad_request("bad-parameter", format!("`{name}` has a value that is not one"))
+            Failure::bad_request("bad-parameter", format!("invalid value for `{name}`"))
         })
     }
 
@@ -61,9 +61,9 @@ impl Parameters {
     /// Ends reading: there must be nothing left.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let Some(name) = self.0.keys().next() else { return Ok(()) };
-        let message = format!("`{}` is not a parameter of this address", shown(name));
+        let message = format!("unknown parameter `{}`", shown(name));
         Err(Failure::bad_request("bad-parameter", message)
-            .with_hint("/api/openapi.json names those that are"))
+            .with_hint("/api/openapi.json lists the parameters"))
     }
 }
 

@@ -402,10 +402,7 @@ fn a_session_is_renamed_on_its_page_and_back() {
     tab.press("Enter");
     tab.wait("!document.querySelector('.edit-error').hidden");
     let error = tab.text("document.querySelector('.edit-error').textContent");
-    assert!(
-        error.contains("is open in a client") && error.contains("close the session"),
-        "{error}"
-    );
+    assert!(error.contains("is open (process") && error.contains("close the session"), "{error}");
     assert_eq!(tab.text("document.querySelector('#new-title').value"), "While it runs");
     assert!(tab.value("window.sameDocument === true") == true, "the page was loaded anew");
     // The browser itself notes that an answer was a refusal.

@@ -83,7 +83,7 @@ fn a_browser_is_told_in_a_page_why_there_is_none() {
     let missing = "/session/00000000-0000-4000-8000-000000000000";
     for (path, status, words) in [
         (missing, 404, "no session has this id"),
-        ("/nothing/%3Cb%3Ehere", 404, "there is nothing here"),
+        ("/nothing/%3Cb%3Ehere", 404, "nothing is at this address"),
         ("/usage?period=soon", 400, "Invalid request"),
         ("/sessions?sinse=7d", 400, "Invalid request"),
     ] {

@@ -251,7 +251,7 @@ fn a_summary_tells_what_was_asked_answered_and_done() {
     assert_eq!(summary["isCompactSummary"], true);
     assert_eq!(summary["isVisibleInTranscriptOnly"], true);
     assert_eq!(kept["parentUuid"], summary["uuid"]);
-    let expected = "Earlier turns of this session, before turn 3, were replaced by this summary. recto made it from the session log, without a model: prompts and answers are shortened, everything else is counted. The whole text of a turn: recto show abc --turn NUMBER
+    let expected = "Earlier turns of this session, before turn 3, were replaced by this summary. recto wrote it from the session log, without a model: prompts and answers are shortened, everything else is counted. The whole text of a turn: recto show abc --turn NUMBER
 
 ## Turns
 

@@ -290,7 +290,7 @@ fn is_ours(directory: &Path, path: &Path) -> Result<(), String> {
 
 fn check_file(path: &Path) -> Result<(), String> {
     match fs::symlink_metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err("it is not a file any longer".to_owned()),
+        Ok(metadata) if !metadata.is_file() => Err("it is no longer a file".to_owned()),
         _ => Ok(()),
     }
 }

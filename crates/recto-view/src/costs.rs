@@ -25,9 +25,9 @@ use crate::library::Library;
 use crate::reading::OUTLINE_TEXT;
 
 /// What a cache miss is, in words.
-pub const CACHE_MISS_RULE: &str = "A message missed the cache if it sent at least half as much as \
-    the message before it, which had sent 10,000 tokens or more, and less than half of that came \
-    from the cache.";
+pub const CACHE_MISS_RULE: &str = "A message missed the cache if it sent at least half as much \
+as the previous message, the previous message sent 10,000 tokens or more, and less than half \
+came from the cache.";
 
 /// Contexts below this are too small to say anything about the cache.
 const LEAST_CONTEXT: u64 = 10_000;

@@ -54,7 +54,7 @@ pub fn find_in(
     asker: &Asker,
 ) -> Result<FoundPlaces, ViewError> {
     if query.text.is_empty() {
-        return Err(ViewError::refused("bad-query", "`q` says nothing to look for"));
+        return Err(ViewError::refused("bad-query", "`q` is empty"));
     }
     let options = ExpressionOptions {
         ignores_case: true,

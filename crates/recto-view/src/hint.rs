@@ -65,9 +65,9 @@ fn hint_of_keeping(error: &KeepError) -> Option<&'static str> {
 
 fn hint_of_place(error: &PlaceError) -> Option<&'static str> {
     match error {
-        PlaceError::NoHome { .. } => Some(
-            "use --home DIR or CLAUDE_CONFIG_DIR to say where it is; `recto demo` shows a sample",
-        ),
+        PlaceError::NoHome { .. } => {
+            Some("name it with --home DIR or CLAUDE_CONFIG_DIR; `recto demo` shows a sample")
+        }
         PlaceError::HomeIsNoDirectory { .. } => {
             Some("name the directory that contains `projects/`")
         }
@@ -93,9 +93,9 @@ fn hint_of_place(error: &PlaceError) -> Option<&'static str> {
 
 fn hint_of_publishing(error: &PublishError) -> Option<&'static str> {
     match error {
-        PublishError::Busy => Some("try again when it has ended"),
+        PublishError::Busy => Some("try again when it has finished"),
         PublishError::ChangedMeanwhile { .. } => {
-            Some("nothing was changed; try again when no client works on it")
+            Some("nothing was changed; try again when nothing writes to it")
         }
         PublishError::InUse { .. } => {
             Some("nothing was changed; close the program that writes to it, and try again")
@@ -106,7 +106,7 @@ fn hint_of_publishing(error: &PublishError) -> Option<&'static str> {
         PublishError::NoOperation { .. }
         | PublishError::NothingToUndo
         | PublishError::NothingToRedo => Some("`recto log` lists the operations"),
-        PublishError::OtherHome { .. } => Some("use --home to name it"),
+        PublishError::OtherHome { .. } => Some("name it with --home"),
         PublishError::BadRecord { .. } => Some("move it away to continue without it"),
         PublishError::Interrupted { .. } => {
             Some("the next command that changes something tries again")
@@ -130,14 +130,14 @@ fn hint_of_edit(error: &EditError) -> Option<&'static str> {
         EditError::Archived { .. } => Some("`recto restore SESSION` brings it back"),
         EditError::BadSettings { .. } => Some("correct the file; nothing was changed"),
         EditError::PartsDiffer { .. } => Some("use --prefer first or --prefer second to choose"),
-        EditError::Live { .. } => Some("close the session in Claude Code first"),
+        EditError::Live { .. } => Some("close the session there first"),
         EditError::Elsewhere { .. } => Some(
-            "quit that client; if it no longer exists, remove its file from `sessions` in the home",
+            "close that session; if its process no longer exists, remove its file from `sessions` in the home",
         ),
-        EditError::UnreadableClient { .. } => Some(
-            "try again; if that does not help and the process is not a client, remove the file",
-        ),
-        EditError::Recent { .. } => Some("wait some seconds and try again"),
+        EditError::UnreadableClient { .. } => {
+            Some("try again; if that fails and the process is not Claude Code, remove the file")
+        }
+        EditError::Recent { .. } => Some("wait a few seconds and try again"),
         EditError::Plan(_) | EditError::BadTitle | EditError::TitleNotReadBack => None,
     }
 }

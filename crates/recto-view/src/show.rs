@@ -37,7 +37,7 @@ impl Show {
     pub fn named(name: &str) -> Result<Show, ViewError> {
         let found = Show::ALL.into_iter().find(|show| show.name() == name);
         found.ok_or_else(|| {
-            ViewError::refused("bad-parameter", "`show` has no such value")
+            ViewError::refused("bad-parameter", "invalid value for `show`")
                 .with_hint(Show::ALL.map(Show::name).join(", "))
         })
     }

@@ -89,7 +89,7 @@ const VERSION: &str = concat!(
     env!("RECTO_COMMIT"),
     ", ",
     env!("RECTO_TARGET"),
-    ", prices of ",
+    ", prices from ",
     env!("RECTO_PRICE_DATE"),
     ")"
 );

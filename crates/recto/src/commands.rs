@@ -118,7 +118,7 @@ pub(crate) fn run(
     if let Some((name, hint)) = cli.command.as_ref().and_then(without_rows)
         && output.json
     {
-        let message = format!("`recto {name}` has no rows for --json or --format");
+        let message = format!("`recto {name}` does not support --json or --format");
         return Err(CommandError::user("no-rows", message).with_hint(hint));
     }
     match &cli.command {
@@ -229,12 +229,12 @@ pub(crate) fn run(
 fn without_rows(command: &Command) -> Option<(&'static str, &'static str)> {
     Some(match command {
         Command::Export(_) => ("export", "use `--to json` to write a session as JSON"),
-        Command::Licenses(_) => ("licenses", "use it without the option"),
-        Command::Man(_) => ("man", "use it without the option"),
-        Command::Completions(_) => ("completions", "use it without the option"),
-        Command::Help(_) => ("help", "use it without the option"),
-        Command::Demo => ("demo", "use it without the option"),
-        Command::Mcp(_) => ("mcp", "it speaks JSON-RPC without the option"),
+        Command::Licenses(_) => ("licenses", "run it without the option"),
+        Command::Man(_) => ("man", "run it without the option"),
+        Command::Completions(_) => ("completions", "run it without the option"),
+        Command::Help(_) => ("help", "run it without the option"),
+        Command::Demo => ("demo", "run it without the option"),
+        Command::Mcp(_) => ("mcp", "run it without the option: it speaks JSON-RPC"),
         _ => return None,
     })
 }

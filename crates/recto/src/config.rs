@@ -57,12 +57,12 @@ pub(crate) const SETTINGS: [(&str, &str); 10] = [
     ("color", "when to use colour: auto, always or never"),
     ("pager", "the program that shows long text"),
     ("client", "the program that resumes sessions"),
-    ("resume_with", "what resumes sessions: claude or recto"),
-    ("console_keys", "keys of the console's editor: emacs or vi"),
+    ("resume_with", "which program resumes sessions: claude or recto"),
+    ("console_keys", "console editing keys: emacs or vi"),
     ("prices", "a price file"),
-    ("search_bytes", "how much unindexed text a search reads before it answers"),
-    ("keys", "keys of the browser and the board, by command"),
-    ("colors", "colours of text, by what it is"),
+    ("search_bytes", "how many bytes of unindexed text a search reads before it answers"),
+    ("keys", "browser and board keys, by command"),
+    ("colors", "text colours, by role"),
 ];
 
 const COLOUR_HINT: &str = "name one of strong, faint, user, model, tool, good, bad, warning, \
@@ -213,7 +213,7 @@ impl File {
         match self.table.get(name) {
             None => Ok(None),
             Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
-            Some(_) => Err(self.bad(name, "write a text in quotes")),
+            Some(_) => Err(self.bad(name, "write the value in quotes")),
         }
     }
 
@@ -225,7 +225,7 @@ impl File {
         let pairs = pairs.map(|(key, value)| {
             let text = value
                 .as_str()
-                .ok_or_else(|| self.bad(&format!("{name}.{key}"), "write a text in quotes"))?;
+                .ok_or_else(|| self.bad(&format!("{name}.{key}"), "write the value in quotes"))?;
             Ok((key.clone(), text.to_owned()))
         });
         pairs.collect()
@@ -236,7 +236,7 @@ impl File {
             None => Ok(None),
             Some(value) => {
                 let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
-                number.map(Some).ok_or_else(|| self.bad(name, "write a number of bytes"))
+                number.map(Some).ok_or_else(|| self.bad(name, "write a number, in bytes"))
             }
         }
     }

@@ -96,7 +96,7 @@ fn invalid(error: &Error) -> (String, String) {
 }
 
 /// The commands that may have been meant, by the names that help shows.
-fn offered(root: &Command, command: &str, typed: &str) -> String {
+pub(crate) fn offered(root: &Command, command: &str, typed: &str) -> String {
     let mut group = command.split_whitespace().skip(1);
     let group = group.try_fold(root, |at, name| at.find_subcommand(name));
     let mut near: Vec<(bool, usize, &str)> = group
@@ -112,6 +112,8 @@ fn offered(root: &Command, command: &str, typed: &str) -> String {
         })
         .collect();
     near.sort_unstable();
+    let best = near.first().map_or(0, |(_, distance, _)| *distance);
+    near.retain(|(_, distance, _)| *distance <= best);
     let names: Vec<String> =
         near.iter().take(MOST_OFFERED).map(|(_, _, name)| format!("`{command} {name}`")).collect();
     match (names.is_empty(), command) {

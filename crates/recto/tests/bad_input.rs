@@ -25,7 +25,7 @@ fn a_home_that_is_missing_or_a_file_is_told() {
     assert_snapshot!(test.run(&["ls", "--home", missing.to_str().unwrap()]).shown(), @"
     --- stderr
     error: there is no Claude Code home at [claude]/missing
-    hint: use --home DIR or CLAUDE_CONFIG_DIR to say where it is; `recto demo` shows a sample
+    hint: name it with --home DIR or CLAUDE_CONFIG_DIR; `recto demo` shows a sample
     --- exit 2
     ");
     assert_snapshot!(test.run(&["ls", "--home", file.to_str().unwrap()]).shown(), @"
@@ -36,7 +36,7 @@ fn a_home_that_is_missing_or_a_file_is_told() {
     ");
     assert_snapshot!(test.run(&["ls", "--json", "--home", missing.to_str().unwrap()]).shown(), @r#"
     --- stderr
-    {"error":"there is no Claude Code home at [claude]/missing","kind":"no-home","hints":["use --home DIR or CLAUDE_CONFIG_DIR to say where it is; `recto demo` shows a sample"]}
+    {"error":"there is no Claude Code home at [claude]/missing","kind":"no-home","hints":["name it with --home DIR or CLAUDE_CONFIG_DIR; `recto demo` shows a sample"]}
     --- exit 2
     "#);
 }
@@ -211,7 +211,7 @@ fn what_was_typed_wrong_is_told() {
     assert_snapshot!(test.run(&["man", "nothing"]).shown(), @"
     --- stderr
     error: unknown command `nothing`
-    hint: `recto --help` lists the commands
+    hint: `recto help --all` lists the commands
     --- exit 2
     ");
     assert_eq!(test.run(&["check", "3f2a", "--all"]).code, 2);
@@ -379,7 +379,7 @@ fn what_may_not_be_read_is_told() {
     assert_snapshot!(run(&["drift"]).shown(), @"
     recto 0.2.0, 8 lines
     client versions: 2.0.50 (4), 2.1.325 (2)
-    Nothing unknown.
+    No unknown fields.
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     skipped: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)

@@ -112,7 +112,7 @@ fn commands_that_change_the_session_change_it() {
     // Another directory.
     let other = bench.test.user.path().join("other");
     fs::create_dir(&other).unwrap();
-    says(&mut seat, &format!("/add-dir {}", other.display()), "also works in");
+    says(&mut seat, &format!("/add-dir {}", other.display()), "added the working directory");
     says(&mut seat, "/add-dir", "name a directory");
     says(&mut seat, "/add-dir /no/such/place", "must exist");
     says(&mut seat, "/permissions", &other.display().to_string());
@@ -178,14 +178,14 @@ fn files_go_back_and_forth_by_commands_of_the_console_and_of_the_shell() {
     assert_eq!(run.stdout, "+1 -1  a.txt\n");
     let run = bench.run(&["undo", "--files", &session]);
     let told = format!(
-        "restored 1 file to before the prompt: change\n`recto redo --files {}` reverts that\n",
+        "restored 1 file to before the prompt: change\n`recto redo --files {}` redoes the changes\n",
         &session[..8]
     );
     assert_eq!((run.stderr, content().as_str()), (told, "one\n"));
     let run = bench.run(&["redo", "--files", &session]);
     assert_eq!((run.code, content().as_str()), (0, "two\n"), "{}", run.shown());
     // Both conversation and files, before the first prompt.
-    says(&mut seat, "/rewind", "Go back to before");
+    says(&mut seat, "/rewind", "Go back to an earlier");
     seat.type_keys("\u{1b}[B\r");
     seat.wait_for("Conversation and files", 1);
     seat.wait_for("a.txt", 2);
@@ -213,7 +213,7 @@ fn a_call_opens_in_place_with_its_whole_result() {
     says(&mut seat, "go", "well-done");
     assert!(!seat.shown().contains("row-40"));
     seat.type_keys("\u{18}");
-    seat.wait_for("opens", 1);
+    seat.wait_for("Enter to open", 1);
     seat.type_keys("\r");
     seat.wait_for("row-10", 1);
     seat.type_keys("\u{1b}[6~\u{1b}[6~\u{1b}[6~");

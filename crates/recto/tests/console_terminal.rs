@@ -188,7 +188,7 @@ fn a_hostile_server_acts_on_nothing() {
     seat.type_keys("/mcp\r");
     seat.wait_for("connected", 1);
     seat.type_keys("\u{18}\r");
-    seat.wait_for("closes", 1);
+    seat.wait_for("Enter to close", 1);
     seat.type_keys("\u{18}");
     let shown = leave(seat);
     assert!(shown.contains("said"), "{shown:?}");

@@ -37,7 +37,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
       recto home                  disk usage and upcoming deletions
       recto check --all           check for damage
 
-    $ recto ls  # all sessions, whatever client wrote them
+    $ recto ls  # all sessions, from any version of Claude Code
     5c1e8a70	2h	15 kB	Fix tide table across clock changes	/home/dev/tide	fix/dst	opus-5-5
     b7d94e12	19h	2.8 kB	README section about station files	/home/dev/tide	main	sonnet-4-5
     0e63f9ab	3w	3.8 kB	Why does the map take eight seconds to load?	/home/dev/harbour-map	main	sonnet-4-5

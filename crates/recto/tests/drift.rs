@@ -51,7 +51,7 @@ fn recorded_logs_of_all_versions_are_known() {
     assert_snapshot!(test.run(&["drift"]).shown(), @"
     recto 0.2.0, 379 lines
     client versions: 2.0.36 (6), 2.0.50 (27), 2.1.200 (60), 2.1.29 (82), 2.1.325 (186)
-    Nothing unknown.
+    No unknown fields.
     --- exit 0
     ");
 }

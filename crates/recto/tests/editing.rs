@@ -102,8 +102,8 @@ fn a_session_in_use_is_refused() {
     let pid = std::process::id().to_string();
     assert_snapshot!(test.run(&["rename", FIX, "New"]).shown().replace(&pid, "[pid]"), @"
     --- stderr
-    error: session 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 is open in a client (process [pid])
-    hint: close the session in Claude Code first
+    error: session 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 is open (process [pid])
+    hint: close the session there first
     --- exit 2
     ");
     assert_eq!(test.run(&["rm", FIX, "--yes"]).code, 2);
@@ -179,7 +179,7 @@ fn an_undo_of_a_session_that_was_resumed_is_refused_or_keeps_both() {
     assert_eq!(fs::read(&path).unwrap(), resumed);
     let run = test.run(&["undo", "--force"]);
     assert_eq!(run.code, 0, "{}", run.shown());
-    let backup = run.stdout.rsplit(" is kept in ").next().unwrap().trim();
+    let backup = run.stdout.rsplit(" backed up that version in ").next().unwrap().trim();
     let backup = backup.replace("[user]", test.user.path().to_str().unwrap());
     assert!(PathBuf::from(backup).is_file(), "{}", run.shown());
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -216,9 +216,12 @@ fn operations_are_listed_and_forgotten() {
     --- exit 2
     ");
     let kept = test.run(&["log", "prune", "--older-than", "30d"]).stdout;
-    assert!(kept.starts_with("forgot 0 operations: 0 B of backups removed"), "{kept}");
+    assert!(kept.starts_with("removed 0 operations and 0 B of backups;"), "{kept}");
     let all = test.run(&["log", "prune", "--larger-than", "0"]).stdout;
-    assert!(all.starts_with("forgot 2 operations:") && all.ends_with(", 0 B left\n"), "{all}");
+    assert!(
+        all.starts_with("removed 2 operations") && all.ends_with("; 0 B of backups left\n"),
+        "{all}"
+    );
     assert_snapshot!(test.run(&["undo"]).shown(), @"
     --- stderr
     error: there is nothing to undo

@@ -176,7 +176,7 @@ fn the_index_tells_how_far_it_is() {
     let status = test.run(&["index", "--json"]).json();
     assert_eq!((&status[0]["stale"], &status[0]["gone"]), (&0.into(), &1.into()));
     assert_snapshot!(shown(&["index", "verify"]), @"
-    projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: is in the index and not on disk
+    projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: is in the index but not on disk
     6 logs and 10 texts compared, 1 difference
     --- exit 1
     ");

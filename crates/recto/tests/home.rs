@@ -12,7 +12,7 @@ fn the_home_says_what_the_client_will_delete() {
     [claude]  14 kB
 
       projects       14 kB  7 files  session logs, subagents, long results
-      history.jsonl    3 B   1 file  prompts that were typed
+      history.jsonl    3 B   1 file  prompts you typed
 
     Claude Code deletes logs not modified in 30 days (the default).
     1 session will be deleted within 7 days:
@@ -64,7 +64,7 @@ fn nothing_is_due_with_a_long_period() {
     [claude]  14 kB
 
       projects       14 kB  7 files  session logs, subagents, long results
-      settings.json   25 B   1 file  settings of the user
+      settings.json   25 B   1 file  user settings
 
     Claude Code deletes logs not modified in 365 days (user settings, [claude]/settings.json).
     No session is due within 30 days.

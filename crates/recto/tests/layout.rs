@@ -111,6 +111,25 @@ fn every_listing_is_readable_at_three_widths() {
 }
 
 #[test]
+fn tables_keep_to_a_terminal_of_forty_columns() {
+    let test = home();
+    let others = ["check", "help", "prices", "home", "search", "stats"];
+    for arguments in LISTINGS {
+        if arguments.is_empty() || others.contains(&arguments[0]) {
+            continue;
+        }
+        let mut command = test.command(arguments);
+        command.env("RECTO_COLUMNS", "40");
+        let run = test.finish(&mut command);
+        assert!(run.code <= 1, "{arguments:?}: {}", run.shown());
+        for line in run.stdout.lines() {
+            let wide = line.trim_end().width();
+            assert!(wide <= 40, "{arguments:?}: {wide} columns: {line}");
+        }
+    }
+}
+
+#[test]
 fn listings_in_a_pipe_have_tabs_and_are_not_padded() {
     let test = home();
     for arguments in [&["ls"][..], &["turns", FIX], &["tools", FIX], &["history"], &["log"]] {

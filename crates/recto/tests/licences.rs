@@ -99,6 +99,6 @@ fn licences_and_the_version_need_no_home() {
     let parts: Vec<&str> = rest.trim_end().trim_end_matches(')').split(", ").collect();
     let [_, target, prices] = parts[..] else { panic!("{version}") };
     assert!(target.contains('-'), "{version}");
-    let date = prices.strip_prefix("prices of ").unwrap();
+    let date = prices.strip_prefix("prices from ").unwrap();
     assert!(date.parse::<jiff::civil::Date>().is_ok(), "{version}");
 }

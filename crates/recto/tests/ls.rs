@@ -66,7 +66,7 @@ fn live_sessions_are_marked_and_can_be_listed_alone() {
     assert_ne!(text, other, "this system does not tell when a process started");
     std::fs::write(&file, other).unwrap();
     assert_eq!(ids(&test, &["--live"]), [""; 0]);
-    let told = "no session is running; `recto ls` lists all, `recto resume` starts one again\n";
+    let told = "no session is running; `recto ls` lists all, `recto resume` resumes one\n";
     assert_eq!(test.run(&["ls", "--live"]).stderr, told);
     test.home.announce(DOCS, "busy");
     let told = "no running session matches\n";

@@ -343,5 +343,5 @@ fn a_large_session_is_read_in_parts_and_nothing_is_left_out() {
             assert_eq!(all.matches(&answer).count(), 1, "{answer}");
         }
     }
-    assert!(all.contains("(cut, 100000 bytes in all)"));
+    assert!(all.contains("(cut, 100000 bytes in total)"));
 }

@@ -242,14 +242,14 @@ fn what_cannot_be_done_is_said_with_a_hint() {
     let script = test.home.write("bad.toml", "[[rule]]\ntext = \"a\"\n\n[[rule]]\ntxet = 1\n");
     assert_snapshot!(test.run(&["mock", "--script", script.to_str().unwrap()]).shown(), @"
     --- stderr
-    error: [claude]/bad.toml: line 5: `txet` is not part of a rule
+    error: [claude]/bad.toml: line 5: unknown key `txet` in a rule
     hint: docs/guides/mock.md lists what a rule may contain
     --- exit 2
     ");
     assert_snapshot!(test.run(&["mock", "--fault", "boom"]).shown(), @"
     --- stderr
-    error: unknown fault `boom`: there is none of that name
-    hint: faults are 400 … 599, slow-start:MS, slow-bytes:MS, chunks:N, cut-byte:N, cut-event:N, error-event:N, garbage, wrong-type, hang:N, reset
+    error: unknown fault `boom`: there is no such fault
+    hint: valid faults: 400 … 599, slow-start:MS, slow-bytes:MS, chunks:N, cut-byte:N, cut-event:N, error-event:N, garbage, wrong-type, hang:N, reset
     --- exit 2
     ");
     let mock = start(&test, &[]);
@@ -267,14 +267,14 @@ fn what_cannot_be_done_is_said_with_a_hint() {
     };
     assert_snapshot!(ask("127.0.0.1").shown(), @"
     --- stderr
-    error: the address of the endpoint is not valid: relative URL without a base
+    error: invalid endpoint address: relative URL without a base
     hint: addresses look like https://api.anthropic.com
     --- exit 2
     ");
     let refused = ask("http://127.0.0.1:1");
     assert!(refused.stderr.ends_with("error: cannot reach 127.0.0.1:1: connection refused\nhint: start the endpoint, or check its port and the proxy settings\n"), "{}", refused.stderr);
     let plain = ask(&format!("https://127.0.0.1:{}", mock.port));
-    assert!(plain.stderr.contains("no encrypted connection is possible"), "{}", plain.stderr);
+    assert!(plain.stderr.contains("it does not accept encrypted connections"), "{}", plain.stderr);
     assert_snapshot!(test.run(&["replay", &recorded(), "--at", "9"]).shown(), @"
     --- stderr
     error: the session has no turn 9

@@ -152,7 +152,7 @@ fn memory_stays_where_other_sessions_do() {
     test.home.add(&other.cwd("/w.app").prompt("Go on").answer("Done."), hours_ago(5));
     let new = directory(&test, "new");
     let run = test.run(&["move", "--project", "/w/app", &new]);
-    assert!(run.stdout.contains("projects/-w-app/memory stays, because"), "{}", run.shown());
+    assert!(run.stdout.contains("projects/-w-app/memory stays: other sessions"), "{}", run.shown());
     let left = tree(&test.home.path().join("projects/-w-app"));
     assert_eq!(left.len(), 3, "{:?}", left.keys());
 }

@@ -36,8 +36,9 @@ fn recorded_results_come_from_both_kinds_of_files() {
         let home = home.to_str().unwrap();
         let brief = test.run(&["--home", home, "show"]).stdout;
         assert!(
-            brief
-                .contains(&format!("  ⎿ 1\n    2\n    3\n    4\n    … 4.3 kB in all, in {file}\n")),
+            brief.contains(&format!(
+                "  ⎿ 1\n    2\n    3\n    4\n    … 4.3 kB in total, in {file}\n"
+            )),
             "{brief}"
         );
         assert!(!brief.contains("persisted-output"), "{brief}");

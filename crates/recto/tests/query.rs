@@ -76,7 +76,7 @@ fn mistakes_are_explained() {
     let quoted = failed(&["query", "SELECT COUNT(*) FROM sessions WHERE \"projct\" = \"x\""]);
     assert!(quoted.contains("hint: similar names: project"), "{quoted}");
     let write = failed(&["query", "DELETE FROM lines"]);
-    assert!(write.contains("only queries that read"), "{write}");
+    assert!(write.contains("only read-only queries"), "{write}");
     let chart = failed(&["query", "SELECT 'a' AS x FROM lines", "--chart"]);
     assert!(chart.contains("no column of numbers"), "{chart}");
 }
@@ -132,7 +132,7 @@ fn hostile_text_in_an_answer_is_harmless() {
 fn the_reference_of_tables_is_that_of_the_program() {
     let mut page = "# Tables\n\n\
         <!-- Written by the test `the_reference_of_tables_is_that_of_the_program`; see CONTRIBUTING.md. -->\n\n\
-        The tables of `recto query` and `recto lake`. Days are those of UTC. A row of a log is known by\n\
+        The tables of `recto query` and `recto lake`. Days are in UTC. A log's rows are identified by\n\
         `machine`, `file_id`, `gen` and `off`.\n"
         .to_owned();
     for table in Table::ALL {

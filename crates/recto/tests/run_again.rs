@@ -38,7 +38,7 @@ fn what_is_wrong_with_a_log_is_put_right_for_the_run_and_told_in_one_line() {
     let run = bench.run(&["resume", ID, "-p", "third prompt"]);
     assert_eq!((run.stdout.as_str(), run.code), ("gone on\n", 0));
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-    assert!(run.stderr.contains("put right for this run: 1 damaged-line"), "{}", run.stderr);
+    assert!(run.stderr.contains("repaired for this run: 1 damaged-line"), "{}", run.stderr);
     assert!(sent(&bench).contains("first prompt") && sent(&bench).contains("second prompt"));
     assert!(fs::read_to_string(&log).unwrap().starts_with(&broken));
     let stream = bench.run(&[
@@ -52,7 +52,7 @@ fn what_is_wrong_with_a_log_is_put_right_for_the_run_and_told_in_one_line() {
     ]);
     let is_told = |line: &Value| {
         line["subtype"] == "informational"
-            && line["content"].as_str().unwrap().starts_with("put right for this run")
+            && line["content"].as_str().unwrap().starts_with("repaired for this run")
     };
     assert!(stream.json().iter().any(is_told), "{}", stream.stdout);
     assert_eq!(bench.refusals(), [""; 0]);
@@ -63,7 +63,7 @@ fn a_session_is_made_to_fit_and_goes_on_from_an_earlier_message() {
     let bench = two_turns();
     let log = bench.logs().pop().unwrap();
     let run = bench.run(&["resume", ID, "-p", "third prompt", "--fit", "1500"]);
-    assert!(run.stderr.contains("results turned into notes: 1,"), "{}", run.stderr);
+    assert!(run.stderr.contains("results replaced with notes: 1,"), "{}", run.stderr);
     assert!(sent(&bench).contains("first prompt") && !sent(&bench).contains("aaaa"));
     let text = fs::read_to_string(&log).unwrap();
     assert!(text.contains("aaaa"));

@@ -122,7 +122,7 @@ fn trimming_what_is_not_sent_says_why_nothing_is_saved() {
     test.home.add(&log, hours_ago(2));
     let run = test.run(&["trim", FIX, "--tool-results", "--dry-run"]);
     assert!(
-        run.stdout.contains("the request stays as large: Claude Code no longer sends"),
+        run.stdout.contains("the request stays as large as before: Claude Code no longer sends"),
         "{}",
         run.shown()
     );
@@ -251,7 +251,7 @@ fn commands_without_rows_refuse_to_write_json() {
         for option in ["--json", "--format={id}"] {
             let run = test.run(&[words, &[option]].concat());
             assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.shown());
-            assert!(run.stderr.contains("has no rows for --json or --format"), "{}", run.stderr);
+            assert!(run.stderr.contains("does not support --json or --format"), "{}", run.stderr);
         }
     }
 }
@@ -452,8 +452,8 @@ fn a_config_file_is_weaker_than_variables_and_options() {
         ("= 1", "the file is TOML"),
         ("keys = 1", "write a table, such as: [keys]"),
         ("[keys]\nresum = \"v\"", "the commands are agents, back"),
-        ("[keys]\nresume = \"t\"", "another command has this key"),
-        ("[keys]\nresume = 1", "write a text in quotes"),
+        ("[keys]\nresume = \"t\"", "another command already uses this key"),
+        ("[keys]\nresume = 1", "write the value in quotes"),
         ("[colors]\nuser = \"purple\"", "write a colour such as \"bold cyan\""),
         ("[colors]\nnobody = \"red\"", "name one of strong, faint"),
     ] {

@@ -86,7 +86,7 @@ fn draw(out: &mut String, row: usize, line: &[(char, Style)]) {
             let _ = writeln!(
                 out,
                 "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{HIGH}\" \
-                 fill=\"{fill}\"/>"
+                 fill=\"{fill}\" shape-rendering=\"crispEdges\"/>"
             );
         }
         if characters.trim().is_empty() {

@@ -43,9 +43,7 @@ impl fmt::Display for Adaptation {
             }
             Adaptation::Thinking(kind) => write!(f, "dropped thinking of the type `{kind}`"),
             Adaptation::CacheControl => f.write_str("dropped cache marks"),
-            Adaptation::SystemMessages => {
-                f.write_str("turned system messages into text of the user")
-            }
+            Adaptation::SystemMessages => f.write_str("sent system messages as user text"),
             Adaptation::ServerTool(name) => write!(f, "dropped the server tool `{name}`"),
             Adaptation::LongName(name) => {
                 write!(f, "dropped the tool `{name}`: its name is too long")
@@ -242,7 +240,7 @@ mod tests {
                 &format!("dropped the tool `{}`: its name is too long", "x".repeat(65)),
                 "dropped thinking of the type `adaptive`",
                 "dropped thinking that another endpoint signed",
-                "turned system messages into text of the user",
+                "sent system messages as user text",
             ]
         );
         let body = String::from_utf8(request.body()).unwrap();

@@ -125,7 +125,7 @@ fn parse(text: &str) -> Result<Vec<(Vec<String>, Capabilities)>, CapabilityError
         };
         for row in found.iter() {
             let DeValue::Table(members) = row.get_ref() else {
-                return Err(fail(row.span().start, "an endpoint is a table".into()));
+                return Err(fail(row.span().start, "write an endpoint as a table".into()));
             };
             let mut hosts = Vec::new();
             let mut capabilities = Capabilities::anything();
@@ -153,12 +153,12 @@ fn set(
         let texts = value.as_array().map(|items| items.iter().map(|item| item.as_str()));
         let texts = texts.and_then(|items| items.collect::<Option<Vec<&str>>>());
         let texts = texts.map(|items| items.into_iter().map(str::to_owned).collect::<Vec<_>>());
-        texts.ok_or_else(|| format!("`{key}` must be a list of texts"))
+        texts.ok_or_else(|| format!("`{key}` must be a list of strings"))
     };
     let truth = || value.as_bool().ok_or_else(|| format!("`{key}` must be true or false"));
     match key {
         "name" => {
-            let name = value.as_str().ok_or("`name` must be text")?;
+            let name = value.as_str().ok_or("`name` must be a string")?;
             row.name = name.to_owned();
         }
         "hosts" => *hosts = texts()?,
@@ -174,7 +174,7 @@ fn set(
             row.tool_name_length =
                 length.filter(|length| *length > 0).ok_or("`tool_name_length` must be a number")?;
         }
-        _ => return Err(format!("`{key}` is not part of an endpoint")),
+        _ => return Err(format!("unknown key `{key}` in an endpoint")),
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ impl Client {
             builder = builder.proxy(reqwest::Proxy::all(url).map_err(bad)?);
         }
         if let Some(pem) = &endpoint.certificates {
-            let bad = ApiError::BadSetting { what: "the file of certificates" };
+            let bad = ApiError::BadSetting { what: "the certificate file" };
             let certificates = reqwest::Certificate::from_pem_bundle(pem);
             let certificates = certificates.map_err(|_| bad.clone())?;
             if certificates.is_empty() {
@@ -77,7 +77,7 @@ impl Client {
                 builder = builder.add_root_certificate(certificate);
             }
         }
-        let bad = |_| ApiError::BadSetting { what: "TLS on this system" };
+        let bad = |_| ApiError::BadSetting { what: "this system's TLS" };
         let http = builder.build().map_err(bad)?;
         Ok(Client { http, endpoint: Arc::new(endpoint), key: Arc::default(), told: Arc::default() })
     }
@@ -103,7 +103,7 @@ impl Client {
         };
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().build();
-        let runtime = runtime.map_err(|_| failure("the network on this system"))?;
+        let runtime = runtime.map_err(|_| failure("this system's network"))?;
         runtime.block_on(async {
             let mut exchange = self.send(request);
             while let Some(event) = exchange.next().await {
@@ -112,7 +112,7 @@ impl Client {
                     event => told(&event),
                 }
             }
-            Err(failure("the network on this system"))
+            Err(failure("this system's network"))
         })
     }
 

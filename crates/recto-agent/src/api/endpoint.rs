@@ -75,10 +75,10 @@ impl Endpoint {
         let bad = |why: &str| ApiError::BadAddress { why: why.to_owned() };
         let base = Url::parse(base).map_err(|error| bad(&error.to_string()))?;
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
-            return Err(bad("it must begin with http:// or https://"));
+            return Err(bad("it must start with http:// or https://"));
         }
         if !base.username().is_empty() || base.password().is_some() {
-            return Err(bad("it contains a user or a password; use a key"));
+            return Err(bad("it contains a user name or password; use a key"));
         }
         if base.query().is_some() || base.fragment().is_some() {
             return Err(bad("it has a query or a fragment"));

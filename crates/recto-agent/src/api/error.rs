@@ -25,7 +25,7 @@ pub enum ApiError {
         why: String,
     },
     /// The base address is not one.
-    #[error("the address of the endpoint is not valid: {why}")]
+    #[error("invalid endpoint address: {why}")]
     BadAddress {
         /// What is wrong with it.
         why: String,
@@ -37,7 +37,7 @@ pub enum ApiError {
         name: String,
     },
     /// Certificates or the proxy cannot be used.
-    #[error("{what} cannot be used")]
+    #[error("cannot use {what}")]
     BadSetting {
         /// Which of them.
         what: &'static str,
@@ -51,7 +51,7 @@ pub enum ApiError {
         why: Unreachable,
     },
     /// The endpoint did not answer in time.
-    #[error("no answer from {host} for {} s", after.as_secs())]
+    #[error("{host} has not answered for {} s", after.as_secs())]
     Timeout {
         /// Host and port.
         host: String,
@@ -69,7 +69,7 @@ pub enum ApiError {
         retry_after: Option<Duration>,
     },
     /// The endpoint asks to wait longer than this client does.
-    #[error("{} The endpoint asks to wait {} s.", refused(*status, error), wait.as_secs())]
+    #[error("{} The endpoint asks you to wait {} s.", refused(*status, error), wait.as_secs())]
     WaitTooLong {
         /// The HTTP status.
         status: u16,
@@ -79,7 +79,7 @@ pub enum ApiError {
         wait: Duration,
     },
     /// What came is not an answer of this API.
-    #[error("{host} answered with `{kind}`, not with an answer of the Messages API")]
+    #[error("{host} sent `{kind}` instead of a Messages API answer")]
     NotTheApi {
         /// Host and port.
         host: String,
@@ -109,13 +109,13 @@ pub enum Unreachable {
     #[error("its certificate is not trusted")]
     Certificate,
     /// It does not speak TLS, or not as we do.
-    #[error("no encrypted connection is possible")]
+    #[error("it does not accept encrypted connections")]
     Tls,
     /// The connection was cut.
-    #[error("the connection was cut")]
+    #[error("the connection dropped")]
     Cut,
     /// No connection in time.
-    #[error("no connection in time")]
+    #[error("the connection timed out")]
     Slow,
     /// Something else.
     #[error("{0}")]
@@ -163,7 +163,7 @@ impl ApiError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             ApiError::NoKey => "set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a bearer token",
-            ApiError::BadKey => "check the variable or command that gives the key",
+            ApiError::BadKey => "check the variable or command that provides the key",
             ApiError::KeyCommand { .. } => "run the command yourself: it must print the key alone",
             ApiError::BadAddress { .. } => "addresses look like https://api.anthropic.com",
             ApiError::Unreachable { why, .. } => match why {
@@ -171,7 +171,7 @@ impl ApiError {
                 Unreachable::Refused => {
                     "start the endpoint, or check its port and the proxy settings"
                 }
-                Unreachable::Certificate => "name its certificate authority with --ca FILE",
+                Unreachable::Certificate => "pass its certificate authority with --ca FILE",
                 Unreachable::Tls => "use http:// if the endpoint does not encrypt",
                 Unreachable::Cut | Unreachable::Slow | Unreachable::Other(_) => {
                     "check the network and the proxy settings"
@@ -179,13 +179,13 @@ impl ApiError {
             },
             ApiError::Timeout { .. } => "try again, or check whether the endpoint is overloaded",
             ApiError::NotTheApi { .. } => "check the address: the path /v1/messages is added to it",
-            ApiError::WaitTooLong { .. } => "try again after that time",
+            ApiError::WaitTooLong { .. } => "try again then",
             ApiError::Status { status, .. } => match status {
                 401 => "check the API key",
-                403 => "check what the API key may do",
-                404 => "check the address and the name of the model",
-                407 => "check the user and the password of the proxy",
-                413 => "shorten the conversation; `recto trim` does that",
+                403 => "check the API key's permissions",
+                404 => "check the address and the model name",
+                407 => "check the proxy's user name and password",
+                413 => "shorten the conversation with `recto trim`",
                 429 => "try again later, or use another key",
                 500..=599 => "try again later",
                 _ => return None,

@@ -59,7 +59,7 @@ impl Connection {
             }
             Transport::Http { url, headers } => Road::Http(Http::new(url, headers)?),
             Transport::Host => {
-                let link = surroundings.link.clone().ok_or("no program serves it")?;
+                let link = surroundings.link.clone().ok_or("it names no command")?;
                 Road::Host { link, server: config.name.clone() }
             }
             Transport::Unknown(kind) => {

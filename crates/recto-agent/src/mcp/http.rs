@@ -36,7 +36,7 @@ impl Http {
     pub(super) fn new(url: &str, headers: &BTreeMap<String, String>) -> Result<Http, String> {
         let url = reqwest::Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("{url} is no address of a server"));
+            return Err(format!("invalid server address {url}"));
         }
         let mut given = HeaderMap::new();
         for (name, value) in headers {
@@ -92,7 +92,7 @@ impl Http {
         }
         match response.status().as_u16() {
             200..=299 => Ok(response),
-            401 => Err("the server wants an authorization; set it in headers".to_owned()),
+            401 => Err("the server requires authorization; set it in headers".to_owned()),
             status => Err(format!("the server answered with status {status}")),
         }
     }
@@ -131,7 +131,7 @@ impl Http {
         if !is_stream {
             self.take(&body, id, &mut found);
         }
-        found.ok_or_else(|| "the server gave no answer".to_owned())
+        found.ok_or_else(|| "the server did not answer".to_owned())
     }
 
     fn take(&self, bytes: &[u8], id: u64, found: &mut Option<Value>) {

@@ -88,7 +88,7 @@ impl Process {
     /// Writes a message.
     pub(super) fn write(&self, message: &Value) -> Result<(), String> {
         let line = format!("{message}\n").into_bytes();
-        self.lines.send(line).map_err(|_| "the server has ended".to_owned())
+        self.lines.send(line).map_err(|_| "the server has exited".to_owned())
     }
 
     /// Asks, and waits for the answer.
@@ -97,12 +97,12 @@ impl Process {
         {
             let mut open = self.shared.open();
             if open.is_gone {
-                return Err("the server has ended".to_owned());
+                return Err("the server has exited".to_owned());
             }
             open.waiting.insert(id, answer);
         }
         self.write(message)?;
-        answered.await.map_err(|_| "the server has ended".to_owned())
+        answered.await.map_err(|_| "the server has exited".to_owned())
     }
 
     pub(super) fn take_changed(&self) -> bool {

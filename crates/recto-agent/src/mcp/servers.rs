@@ -143,7 +143,7 @@ impl Servers {
                     waiting.spawn(async move { (name, list(connected).await) });
                 }
                 State::Connected(connected) if connected.connection.is_gone() => {
-                    let gone = Err("the server has ended".to_owned());
+                    let gone = Err("the server has exited".to_owned());
                     waiting.spawn(std::future::ready((name, gone)));
                 }
                 _ => {}

@@ -11,7 +11,7 @@ const USUAL: &str = "default";
 /// Styles that need no file.
 const BUILT_IN: [(&str, &str); 4] = [
     ("Proactive", "Do what is obviously meant next without asking, and say what you did."),
-    ("Concise", "Answer in as few words as the matter allows. Leave out what was not asked for."),
+    ("Concise", "Answer in as few words as the matter allows. Omit what the user did not ask for."),
     (
         "Explanatory",
         "Explain as you work: why the code is as it is, and why you chose this way and not \

@@ -351,7 +351,8 @@ fn spoken(
         let mut events: Vec<bytes::Bytes> = speaker.events().iter().map(frame).collect();
         if let Some(Fault::ErrorEvent { after, kind }) = fault {
             events.truncate(*after);
-            let error = json!({"type": kind, "message": "The mock was told to fail here."});
+            let error =
+                json!({"type": kind, "message": "This failure was requested from the mock."});
             events.push(frame(&Json::from(json!({"type": "error", "error": error}))));
         }
         Sent::events(events)

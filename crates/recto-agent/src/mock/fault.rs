@@ -48,7 +48,7 @@ pub enum Fault {
 /// The spellings, with what they do.
 pub const FAULTS: [(&str, &str); 11] = [
     ("400 … 599", "that status; options retry-after=S, retry-after-ms=MS, should-retry=true|false"),
-    ("slow-start:MS", "the first byte comes late"),
+    ("slow-start:MS", "a late first byte"),
     ("slow-bytes:MS", "a pause before every 16 bytes"),
     ("chunks:N", "pieces of N bytes (1 if not given)"),
     ("cut-byte:N", "the connection ends after N bytes of the body"),
@@ -115,7 +115,7 @@ impl FromStr for Fault {
             "hang" => Fault::Hang(count(number.unwrap_or(0))),
             "reset" => Fault::Reset,
             _ => {
-                let status = name.parse::<u16>().map_err(|_| bad("there is none of that name"))?;
+                let status = name.parse::<u16>().map_err(|_| bad("there is no such fault"))?;
                 if !(400..600).contains(&status) {
                     return Err(bad("a status is from 400 to 599"));
                 }
@@ -161,7 +161,7 @@ pub(super) fn error_of(status: u16) -> (&'static str, &'static str) {
         504 => ("timeout_error", "The request timed out."),
         529 => ("overloaded_error", "Overloaded"),
         500..=599 => ("api_error", "Internal server error"),
-        _ => ("invalid_request_error", "The mock was told to refuse this request."),
+        _ => ("invalid_request_error", "This refusal was requested from the mock."),
     }
 }
 

@@ -32,7 +32,7 @@ impl FromStr for Personality {
             "echo" => Ok(Personality::Echo),
             "tools" => Ok(Personality::Tools),
             "thinker" => Ok(Personality::Thinker),
-            _ => Err("personalities are echo, tools and thinker".into()),
+            _ => Err("use echo, tools or thinker".into()),
         }
     }
 }
@@ -58,7 +58,7 @@ impl Personality {
                     let given: Vec<String> =
                         results.iter().map(|block| text_of(&block["content"])).collect();
                     let given = if given.is_empty() { said } else { given.join("\n") };
-                    Reply::of(vec![text(&format!("The tool gave: {given}"))])
+                    Reply::of(vec![text(&format!("The tool returned: {given}"))])
                 }
             },
             Personality::Thinker => {

@@ -105,7 +105,7 @@ impl Script {
         let first = text.trim_start_matches('\u{feff}').trim_start().chars().next();
         let rules = if first == Some('{') { of_lines(text)? } else { of_toml(text)? };
         if rules.is_empty() {
-            return Err(ScriptError { line: 1, message: "the script has no rule".into() });
+            return Err(ScriptError { line: 1, message: "the script has no rules".into() });
         }
         Ok(Script { rules })
     }
@@ -170,7 +170,7 @@ impl Rule {
     ) -> Result<Rule, ScriptError> {
         let fail = |key: &str, message: String| ScriptError { line: line(key), message };
         if let Some(key) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(fail(key, format!("`{key}` is not part of a rule")));
+            return Err(fail(key, format!("unknown key `{key}` in a rule")));
         }
         let wrong = |key: &str, what: &str| fail(key, format!("`{key}` must be {what}"));
         let mut take = |key: &str| object.remove(key);
@@ -261,7 +261,7 @@ fn of_lines(text: &str) -> Result<Vec<Rule>, ScriptError> {
             ScriptError { line, message }
         })?;
         let Value::Object(object) = value else {
-            return Err(ScriptError { line, message: "a rule is an object".into() });
+            return Err(ScriptError { line, message: "write a rule as an object".into() });
         };
         rules.push(Rule::of(object, |_| line)?);
     }
@@ -283,7 +283,7 @@ fn of_toml(text: &str) -> Result<Vec<Rule>, ScriptError> {
         for rule in found.iter() {
             let start = line(rule.span().start);
             let DeValue::Table(members) = rule.get_ref() else {
-                return Err(ScriptError { line: start, message: "a rule is a table".into() });
+                return Err(ScriptError { line: start, message: "write a rule as a table".into() });
             };
             let places =
                 members.iter().map(|(key, _)| (key.get_ref().to_string(), line(key.span().start)));

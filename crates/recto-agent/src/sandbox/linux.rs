@@ -90,7 +90,7 @@ pub(super) fn enter(policy: &Policy, command: &[OsString]) -> io::Result<u8> {
         return Ok(0);
     }
     if !is_confined {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel has no Landlock"));
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel lacks Landlock"));
     }
     let mut command = Command::new(program);
     command.args(arguments);

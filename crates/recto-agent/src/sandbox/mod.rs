@@ -65,7 +65,7 @@ impl Confinement {
                 "sandbox on in part: without user namespaces, commands can read secret files in the project and open no sockets"
             }
             Confinement::None => {
-                "sandbox off: this kernel has no Landlock; commands run unconfined, and recto asks before each"
+                "sandbox off: this kernel lacks Landlock; commands run unconfined, and recto asks before each"
             }
         }
     }

@@ -149,7 +149,7 @@ fn serve(client: UnixStream, hosts: &Hosts) -> io::Result<()> {
     };
     if !hosts.may_reach(&host) {
         let text = format!(
-            "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\nthe sandbox of recto does not allow {host}; start recto with --allow-domain {host}\n"
+            "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\nrecto's sandbox does not allow {host}; start recto with --allow-domain {host}\n"
         );
         return client.write_all(text.as_bytes());
     }

@@ -24,7 +24,7 @@ use super::session::Session;
 use super::worktree;
 use super::worktree::Worktree;
 
-pub(super) const ABOUT: &str = "Hands a task to a subagent with its own context. It gets the \
+pub(super) const ABOUT: &str = "Gives a task to a subagent with its own context. It sees the \
 prompt and nothing else of this conversation, so say everything it needs. It runs in the \
 background unless run_in_background is false, and reports once, at its end.";
 
@@ -38,7 +38,7 @@ pub(super) const SCHEMA: Schema = Schema::open(&[
         "A model other than that of the session",
     ),
     Field::optional("run_in_background", Kind::Boolean, "false waits for the report"),
-    Field::optional("isolation", Kind::OneOf(&["worktree", "remote"]), "A git worktree of its own"),
+    Field::optional("isolation", Kind::OneOf(&["worktree", "remote"]), "A separate git worktree"),
     Field::optional("name", Kind::String, "A name to call the subagent by"),
 ]);
 
@@ -486,9 +486,9 @@ pub fn built_in() -> Vec<AgentType> {
     let reads: &[&str] = &["Bash", "Glob", "Grep", "Read", "WebFetch", "WebSearch"];
     vec![
         kind(DEFAULT_TYPE, "Any task of several steps", None),
-        kind("Explore", "Finds its way in code without changing it", Some(reads)),
+        kind("Explore", "Explores code without changing it", Some(reads)),
         kind("Plan", "Designs a change without making it", Some(reads)),
-        kind("claude", "Any task that no other kind is for", None),
+        kind("claude", "Any other task", None),
         kind("statusline-setup", "Sets up the status line", Some(&["Read", "Edit"])),
     ]
 }

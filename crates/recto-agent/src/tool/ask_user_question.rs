@@ -34,9 +34,9 @@ const QUESTION: Schema = Schema::open(&[
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("questions", Kind::Array { of: &Kind::Object(&QUESTION), min: 1, max: 4 }, ""),
-    Field::optional("answers", Kind::Record, "Set by the client: do not give it"),
-    Field::optional("annotations", Kind::Record, "Set by the client: do not give it"),
-    Field::optional("metadata", Kind::Record, "Set by the client: do not give it"),
+    Field::optional("answers", Kind::Record, "Set by the program: do not pass it"),
+    Field::optional("annotations", Kind::Record, "Set by the program: do not pass it"),
+    Field::optional("metadata", Kind::Record, "Set by the program: do not pass it"),
 ]);
 
 /// The outcome of an input that is wrong. One choice is no question, and the model is told

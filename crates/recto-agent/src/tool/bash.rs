@@ -42,7 +42,7 @@ use super::session::Session;
 use super::text_file::TextFile;
 
 pub(super) const ABOUT: &str = "Runs a command in the shell. The working directory persists \
-between calls, variables do not. A command that takes longer than its timeout goes on in the \
+between calls, variables do not. A command that exceeds its timeout continues in the \
 background.";
 
 /// A command that runs so long is told about.

@@ -23,13 +23,13 @@ use super::text_file::TextFile;
 use super::write;
 use super::write::Old;
 
-pub(super) const ABOUT: &str = "Replaces a text in a file. old_string must occur in it exactly \
-once, or everywhere with replace_all. An empty old_string makes a new file.";
+pub(super) const ABOUT: &str = "Replaces text in a file. old_string must occur in it exactly \
+once; replace_all replaces every occurrence. An empty old_string creates a new file.";
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("file_path", Kind::String, "The absolute path of the file"),
     Field::required("old_string", Kind::String, "The text to replace"),
-    Field::required("new_string", Kind::String, "The text in its place"),
+    Field::required("new_string", Kind::String, "The text to replace it with"),
     Field::optional("replace_all", Kind::Boolean, "Replace every occurrence"),
 ])
 .with_aliases(&[("path", "file_path"), ("old_str", "old_string"), ("new_str", "new_string")]);

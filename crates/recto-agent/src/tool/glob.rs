@@ -21,12 +21,12 @@ use super::schema::Field;
 use super::schema::Kind;
 use super::schema::Schema;
 
-pub(super) const ABOUT: &str = "Finds files by a pattern such as **/*.rs, the oldest first. \
-Hidden and ignored files are included.";
+pub(super) const ABOUT: &str = "Finds files by a pattern such as **/*.rs, oldest first. \
+Includes hidden and ignored files.";
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("pattern", Kind::String, "The pattern"),
-    Field::optional("path", Kind::String, "The directory to look in, if not the working one"),
+    Field::optional("path", Kind::String, "The directory to search, if not the working directory"),
 ]);
 
 /// Files that a result names.

@@ -22,8 +22,8 @@ use search::Mode;
 use search::Query;
 
 pub(super) const ABOUT: &str = "Searches files for a regular expression. Lists files by default, \
-the newest first; output_mode content shows the lines, count how many there are. Files that git \
-ignores are left out.";
+the newest first; output_mode content shows the lines, count how many there are. Skips files \
+that git ignores.";
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("pattern", Kind::String, "The regular expression"),
@@ -42,8 +42,8 @@ pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::optional("-i", Kind::Boolean, "Ignore case"),
     Field::optional("-o", Kind::Boolean, "Only the part that matches"),
     Field::optional("type", Kind::String, "Only files of a type, such as rust"),
-    Field::optional("head_limit", Kind::Number, "Show so many lines or files; 0 for all"),
-    Field::optional("offset", Kind::Number, "Skip so many of them"),
+    Field::optional("head_limit", Kind::Number, "Limit the number of lines or files; 0 for all"),
+    Field::optional("offset", Kind::Number, "Skip this many of them"),
     Field::optional("multiline", Kind::Boolean, "A match may span lines"),
 ]);
 

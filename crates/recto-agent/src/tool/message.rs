@@ -22,12 +22,12 @@ use super::schema::Schema;
 use super::session::Session;
 
 pub(super) const SEND_ABOUT: &str = "Sends a message to a subagent that this session started. \
-One that works reads it soon; one that has reported goes on with it in the background, and you \
-are told when it stops.";
+A running subagent reads it soon; one that has reported continues in the background, and \
+notifies you when it stops.";
 
 pub(super) const SEND: Schema = Schema::closed(&[
     Field::required("to", Kind::String, "The id of the subagent, or the name that you gave it"),
-    Field::required("message", Kind::String, "What it shall read"),
+    Field::required("message", Kind::String, "The text to send"),
     Field::optional("summary", Kind::String, "The message in five to ten words"),
 ]);
 
@@ -106,7 +106,7 @@ pub(super) async fn send(call: &Call<'_>) -> ToolOutcome {
         return told(false, &text, &display);
     };
     match super::agent::start(call, request).await {
-        Ok(_) => told(true, &format!("{to} goes on in the background."), "Sent"),
+        Ok(_) => told(true, &format!("{to} continues in the background."), "Sent"),
         Err(outcome) => *outcome,
     }
 }

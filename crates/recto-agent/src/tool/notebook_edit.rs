@@ -25,7 +25,7 @@ the notebook first.";
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("notebook_path", Kind::String, "The absolute path of the notebook"),
-    Field::optional("cell_id", Kind::String, "The cell; an insert goes behind it"),
+    Field::optional("cell_id", Kind::String, "The cell; an insert goes after it"),
     Field::required("new_source", Kind::String, "The new text of the cell"),
     Field::optional("cell_type", Kind::OneOf(&["code", "markdown"]), "Needed for an insert"),
     Field::optional("edit_mode", Kind::OneOf(&["replace", "insert", "delete"]), ""),

@@ -21,8 +21,8 @@ mode off if they agree.";
 pub(super) const ENTER: Schema = Schema::closed(&[]);
 
 pub(super) const EXIT: Schema = Schema::open(&[
-    Field::optional("plan", Kind::String, "The plan, if it is in no file"),
-    Field::optional("planFilePath", Kind::String, "Set by the client: do not give it"),
+    Field::optional("plan", Kind::String, "The plan, unless a file contains it"),
+    Field::optional("planFilePath", Kind::String, "Set by the program: do not pass it"),
 ]);
 
 pub(super) fn enter(call: &Call<'_>) -> ToolOutcome {

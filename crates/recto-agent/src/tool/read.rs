@@ -32,7 +32,7 @@ use super::text_file::TextFile;
 use super::text_file::Undecodable;
 
 pub(super) const ABOUT: &str = "Reads a file: text with line numbers, images, PDFs, notebooks. \
-Give offset and limit to read part of a long one.";
+Pass offset and limit to read part of a long file.";
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("file_path", Kind::String, "The absolute path of the file"),

@@ -11,8 +11,8 @@ use super::schema::Field;
 use super::schema::Kind;
 use super::schema::Schema;
 
-pub(super) const LIST_ABOUT: &str = "Lists the resources of MCP servers: their addresses, names \
-and types.";
+pub(super) const LIST_ABOUT: &str = "Lists the resources of MCP servers: addresses, names and \
+types.";
 
 pub(super) const LIST: Schema =
     Schema::closed(&[Field::optional("server", Kind::String, "Only those of this server")]);

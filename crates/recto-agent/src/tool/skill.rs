@@ -18,12 +18,11 @@ use super::schema::Field;
 use super::schema::Kind;
 use super::schema::Schema;
 
-pub(super) const ABOUT: &str = "Launches a skill: instructions for a kind of task that the user \
-wrote down. The instructions follow the result.";
+pub(super) const ABOUT: &str = "Launches a skill: the user's instructions for a kind of task. The instructions follow the result.";
 
 pub(super) const SCHEMA: Schema = Schema::open(&[
     Field::required("skill", Kind::String, "Its name"),
-    Field::optional("args", Kind::String, "What to give it"),
+    Field::optional("args", Kind::String, "Its arguments"),
 ]);
 
 /// Commands of the client itself, which users type and models cannot call.

@@ -26,8 +26,8 @@ const IDS: Kind = Kind::Array { of: &Kind::String, min: 0, max: usize::MAX };
 pub(super) const CREATE: Schema = Schema::open(&[
     Field::required("subject", Kind::String, "The task in a few words"),
     Field::required("description", Kind::String, "What has to be done"),
-    Field::optional("activeForm", Kind::String, "Words for while it is done"),
-    Field::optional("metadata", Kind::Record, "Anything to keep with it"),
+    Field::optional("activeForm", Kind::String, "What to show while it is in progress"),
+    Field::optional("metadata", Kind::Record, "Any data to keep with it"),
 ]);
 
 /// The input that was meant: one of the two texts stands for both, and what cannot be kept is
@@ -62,12 +62,12 @@ pub(super) const UPDATE: Schema = Schema::closed(&[
     Field::optional(
         "status",
         Kind::AnyOf(&[&["pending", "in_progress", "completed"], &["deleted"]]),
-        "deleted takes it off the list",
+        "deleted removes it from the list",
     ),
     Field::optional("addBlocks", IDS, "Tasks that wait for this one"),
     Field::optional("addBlockedBy", IDS, "Tasks that this one waits for"),
     Field::optional("owner", Kind::String, "Who does it"),
-    Field::optional("metadata", Kind::Record, "null takes a key out"),
+    Field::optional("metadata", Kind::Record, "null removes a key"),
 ]);
 
 /// The fields that a file has when it is rewritten, in the client's order.

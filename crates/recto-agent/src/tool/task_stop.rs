@@ -12,7 +12,7 @@ use super::schema::Schema;
 pub(super) const ABOUT: &str = "Stops a background task and everything it started.";
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
-    Field::optional("task_id", Kind::String, "The id that the start of the task gave"),
+    Field::optional("task_id", Kind::String, "The id returned when the task started"),
     Field::optional("shell_id", Kind::String, "The same, as older models call it"),
 ]);
 

@@ -9,17 +9,13 @@ use super::schema::Field;
 use super::schema::Kind;
 use super::schema::Schema;
 
-pub(super) const ABOUT: &str = "Keeps the list of things to do in this session. Give the whole \
-list each time; one entry at most is in progress.";
+pub(super) const ABOUT: &str = "Keeps the session's to-do list. Pass the whole list each time, \
+with at most one entry in progress.";
 
 const TODO: Schema = Schema::open(&[
     Field::required("content", Kind::String, "What to do"),
-    Field::required(
-        "status",
-        Kind::OneOf(&["pending", "in_progress", "completed"]),
-        "How far it is",
-    ),
-    Field::required("activeForm", Kind::String, "The same in words for while it is done"),
+    Field::required("status", Kind::OneOf(&["pending", "in_progress", "completed"]), "Its status"),
+    Field::required("activeForm", Kind::String, "What to show while it is in progress"),
 ]);
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[Field::required(

@@ -17,7 +17,7 @@ name.";
 
 pub(super) const SCHEMA: Schema = Schema::open(&[
     Field::required("query", Kind::String, "select:Name,Name or words"),
-    Field::optional("max_results", Kind::Number, "At most so many, 5 by default"),
+    Field::optional("max_results", Kind::Number, "How many at most, 5 by default"),
 ]);
 
 const DEFAULT_RESULTS: usize = 5;

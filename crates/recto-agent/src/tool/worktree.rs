@@ -16,20 +16,20 @@ use super::schema::Kind;
 use super::schema::Schema;
 use super::session::Session;
 
-pub(super) const ENTER_ABOUT: &str = "Moves the session into a git worktree: a new one on a \
-branch of its own, or with path one that is there. Only if the user asks for a worktree.";
+pub(super) const ENTER_ABOUT: &str = "Moves the session into a git worktree: a new one on its \
+own branch, or with `path` an existing one. Only if the user asks for a worktree.";
 
 pub(super) const EXIT_ABOUT: &str = "Leaves the worktree that EnterWorktree moved the session \
 into, and keeps or removes it.";
 
 pub(super) const ENTER: Schema = Schema::closed(&[
     Field::optional("name", Kind::String, "The name of the new worktree"),
-    Field::optional("path", Kind::String, "A worktree that is there, in place of a new one"),
+    Field::optional("path", Kind::String, "An existing worktree to enter"),
 ]);
 
 pub(super) const EXIT: Schema = Schema::closed(&[
-    Field::required("action", Kind::OneOf(&["keep", "remove"]), "What becomes of the worktree"),
-    Field::optional("discard_changes", Kind::Boolean, "Remove it although work would be lost"),
+    Field::required("action", Kind::OneOf(&["keep", "remove"]), "What to do with the worktree"),
+    Field::optional("discard_changes", Kind::Boolean, "Remove it even if work would be lost"),
 ]);
 
 const NO_GIT: &str = "not in a git repository and no WorktreeCreate hooks are configured. \

@@ -21,12 +21,12 @@ use super::text_file;
 use super::text_file::Encoding;
 use super::text_file::TextFile;
 
-pub(super) const ABOUT: &str = "Writes a file, over the old one if there is one. Missing \
-directories are made. For a change of part of a file use Edit.";
+pub(super) const ABOUT: &str = "Writes a file, replacing an existing one. Creates missing \
+directories. To change part of a file, use Edit.";
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("file_path", Kind::String, "The absolute path of the file"),
-    Field::required("content", Kind::String, "All of its new text"),
+    Field::required("content", Kind::String, "Its whole new text"),
 ])
 .with_aliases(&ALIASES);
 

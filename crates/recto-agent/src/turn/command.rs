@@ -176,7 +176,7 @@ impl Runner {
         match shared.servers.prompt(&name, &arguments).await {
             Some(Ok(text)) => self.server_prompt = Some(text),
             Some(Err(why)) => {
-                self.resumed.told.push(format!("/{name} gave no prompt: {why}"));
+                self.resumed.told.push(format!("/{name} returned no prompt: {why}"));
             }
             None => {}
         }
@@ -224,11 +224,11 @@ impl Runner {
             "availableCommandCount": known.len(),
         });
         let note = format!(
-            "The prompt begins with /{name}, which is no command here{}. Take it as the user's words.",
+            "The prompt begins with /{name}, which is not a command here{}. Treat it as the user's words.",
             if known.is_empty() {
                 String::new()
             } else {
-                format!("; there are: {}", known.join(", "))
+                format!("; the commands are: {}", known.join(", "))
             }
         );
         self.conversation.transcript.attachment(&attachment, Some((&note, "system")))?;

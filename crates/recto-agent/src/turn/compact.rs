@@ -30,11 +30,11 @@ const SHOWN: usize = 600;
 /// How many prompts are.
 const MOST_PROMPTS: usize = 40;
 
-const ASK: &str = "Stop working for a moment and write a summary of this conversation. You will go on from the summary alone, so it must have everything that the work needs. Call no tool. Write these parts, each as short as it can be without losing facts:
+const ASK: &str = "Stop working for a moment and write a summary of this conversation. You will continue from the summary alone, so it must have everything the work needs. Call no tool. Write these parts, each as short as it can be without losing facts:
 1. What the user wants, in their own words where those matter, and every correction they made.
 2. What was done: files that were read, changed or made, with their paths and what matters in them; commands that were run and what came of them.
 3. What was decided, and why; what was tried and failed.
-4. Where the work stands now: what was in progress when this message came.
+4. The current state: what was in progress when this message came.
 5. What is left to do, in order.
 Keep exact names, paths, numbers, error messages and code that will be needed again.";
 
@@ -178,7 +178,7 @@ impl Conversation {
                 lock(&self.shared.log).display()
             ));
         }
-        text.push_str("\nGo on where the work stood, without a word about the summary.");
+        text.push_str("\nContinue where you stopped, without mentioning the summary.");
         text
     }
 
@@ -203,7 +203,7 @@ impl Conversation {
                         self.turn.usage.add(&counted);
                     }
                     match answer.text_of_blocks().trim() {
-                        "" => "the model gave none".to_owned(),
+                        "" => "it was empty".to_owned(),
                         text => return text.to_owned(),
                     }
                 }
@@ -211,7 +211,7 @@ impl Conversation {
             },
             () = cancel.cancelled() => "it was interrupted".to_owned(),
         };
-        self.tell(TurnEvent::Told(format!("no summary by the model: {why}"))).await;
+        self.tell(TurnEvent::Told(format!("the model gave no summary: {why}"))).await;
         self.summary_of_prompts(&why)
     }
 
@@ -236,7 +236,7 @@ impl Conversation {
             }
         }
         let skipped = prompts.len().saturating_sub(MOST_PROMPTS);
-        let mut text = format!("No summary could be made ({why}). The user said, in this order:");
+        let mut text = format!("There is no summary ({why}). The user said, in this order:");
         for prompt in prompts.iter().skip(skipped) {
             text.push_str(&format!("\n- {prompt}"));
         }

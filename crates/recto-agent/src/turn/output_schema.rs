@@ -26,7 +26,7 @@ impl OutputSchema {
         }
         json!({
             "name": super::call::STRUCTURED_OUTPUT,
-            "description": "Gives the final answer in the shape that was asked for. Call it once, at the end.",
+            "description": "Returns the final answer in the requested shape. Call it once, at the end.",
             "input_schema": schema,
         })
     }

@@ -181,17 +181,17 @@ impl Resumed {
         }
         let lost = request.unreadable.len();
         if lost > 0 {
-            self.told.push(format!("lines of the log that could not be read: {lost}"));
+            self.told.push(format!("unreadable lines in the log: {lost}"));
         }
         let is_foreign = |dropped: &&Dropped| dropped.reason == DropReason::ForeignThinking;
         let foreign = request.dropped.iter().filter(is_foreign).count();
         if foreign > 0 {
-            self.told.push(format!("left out thinking that another model signed: {foreign} lines"));
+            self.told.push(format!("omitted thinking signed by another model: {foreign} lines"));
         }
         let messages = plain(Message::all_of(request.messages).unwrap_or_default());
         let (messages, changed) = sound(messages);
         if changed > 0 {
-            self.told.push(format!("left out what no endpoint accepts: {changed} blocks"));
+            self.told.push(format!("omitted blocks that no endpoint accepts: {changed}"));
         }
         self.messages = messages;
         // Endpoints want to hear the user first.
@@ -240,7 +240,7 @@ impl Resumed {
         }
         self.messages.drain(..first);
         self.told.push(format!(
-            "about {before} tokens became {total}: results turned into notes: {noted}, first messages left out: {first}; the log keeps all"
+            "about {before} tokens became {total}: results replaced with notes: {noted}, oldest messages omitted: {first}; the log still has everything"
         ));
         true
     }
@@ -292,7 +292,7 @@ fn note(block: &Block) -> Option<Block> {
     if block.kind() != "tool_result" || content.bytes().len() <= SMALL_RESULT {
         return None;
     }
-    let note = format!("[A result of {} bytes was left out to save room.]", content.bytes().len());
+    let note = format!("[A result of {} bytes was omitted to save space.]", content.bytes().len());
     Some(block.json().with("content", Json::string(&note).bytes()).into())
 }
 
@@ -348,7 +348,7 @@ fn mended_words(mended: &Mended, path: &Path) -> String {
     let fixes: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
     let session = path.file_stem().unwrap_or_default().to_string_lossy();
     format!(
-        "put right for this run: {}; `recto repair {session} --in-place` mends the log itself",
+        "repaired for this run: {}; `recto repair {session} --in-place` repairs the log itself",
         fixes.join(", ")
     )
 }
@@ -379,7 +379,7 @@ fn check_dropped(session: &Session, kept: NodeId, prompt: &str) -> Result<(), Re
     let whole = reach(session, Generation::latest());
     let other = |why: &str| ResumeError::OtherTurn(why.to_owned());
     let Some(at) = whole.chain.iter().position(|line| *line == kept) else {
-        return Err(other("the message to keep is not part of the conversation as it is now"));
+        return Err(other("the message to keep is not part of the current conversation"));
     };
     let dropped = whole.chain.iter().skip(at + 1).map(|line| session.node(*line));
     let prompts: Vec<EntryUuid> = dropped.filter(is_prompt_line).map(|node| node.uuid()).collect();

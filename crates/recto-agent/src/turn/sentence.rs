@@ -26,14 +26,14 @@ pub(super) const CALL_LOST: &str = "[Tool call interrupted: the session ended be
 /// A prompt that came while the model worked.
 pub(super) fn queued(prompt: &str) -> String {
     format!(
-        "The user sent a new message while you were working:\n{prompt}\n\nIt belongs to this turn: take it into account as you go on."
+        "The user sent a new message while you were working:\n{prompt}\n\nIt belongs to this turn: take it into account as you continue."
     )
 }
 
 /// What the session that started a subagent says while it works.
 pub(super) fn mail(message: &str) -> String {
     format!(
-        "The session that started you sent a message while you were working:\n{message}\n\nIt belongs to your task: take it into account as you go on."
+        "The session that started you sent a message while you were working:\n{message}\n\nIt belongs to your task: take it into account as you continue."
     )
 }
 

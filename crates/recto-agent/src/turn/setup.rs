@@ -96,7 +96,7 @@ pub struct Setup {
     pub tools: Option<Vec<String>>,
     /// The model.
     pub model: Option<String>,
-    /// The model to ask when that one is overloaded.
+    /// The model to use when the first one is overloaded.
     pub fallback_model: Option<String>,
     /// The id of the session.
     pub session: SessionId,
@@ -209,7 +209,7 @@ impl Setup {
             let what = plugin.unused.join(" and ");
             resumed
                 .told
-                .push(format!("the plugin {} has {what}: recto does not use them", plugin.name));
+                .push(format!("the plugin {} has {what}, which recto does not use", plugin.name));
         }
         let kind = self.become_kind(&mut resumed);
         let kind_to_be = self.with.agent.take().filter(|_| kind.is_none());
@@ -366,7 +366,7 @@ impl Setup {
         let Some(kind) = self.kinds().into_iter().find(|kind| kind.name == name) else {
             // A host names its agents later.
             if !self.with.is_hosted {
-                resumed.told.push(format!("there is no agent {name}; going on without it"));
+                resumed.told.push(format!("there is no agent {name}; continuing without it"));
             }
             return None;
         };
@@ -465,7 +465,7 @@ impl Setup {
         // Signatures of one endpoint mean nothing to another.
         let checks = matches!(capabilities.name.as_str(), "anthropic" | "loopback" | "any");
         if !checks && history.drop_thinking() {
-            let words = "left out thinking: this endpoint cannot check who signed it";
+            let words = "omitted thinking: this endpoint cannot verify its signature";
             resumed.told.push(words.to_owned());
         }
         let mut transcript = Transcript::new(envelope, writer, history, self.style, name);

@@ -103,7 +103,7 @@ impl Conversation {
             StepEnd::Cut if !step.has_calls => {
                 counts.cuts += 1;
                 if counts.cuts > MOST_CUTS {
-                    let text = "API Error: the answer was cut off again and again".to_owned();
+                    let text = "API Error: the answer was cut off repeatedly".to_owned();
                     let failed =
                         super::event::Failed { error: "unknown", status: None, kind: None };
                     self.say_failure(&text, &failed, None).await?;

@@ -119,7 +119,7 @@ pub enum StreamError {
     #[error("invalid stream: {0}")]
     OutOfOrder(&'static str),
     /// The data of an event are not JSON.
-    #[error("the stream contains data that are not JSON")]
+    #[error("the stream contains data that is not JSON")]
     NotJson,
     /// One event is too large.
     #[error(transparent)]

@@ -14,7 +14,7 @@ pub const MOST_EVENT_BYTES: usize = 64 << 20;
 
 /// An event that is larger than [`MOST_EVENT_BYTES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("an event of the stream is larger than {} MiB", MOST_EVENT_BYTES >> 20)]
+#[error("a stream event is larger than {} MiB", MOST_EVENT_BYTES >> 20)]
 pub struct EventTooLarge;
 
 /// One event.

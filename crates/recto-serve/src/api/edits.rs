@@ -156,7 +156,7 @@ pub(super) async fn read(mut body: Body) -> Result<Vec<u8>, Failure> {
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(bytes).map_err(|_| {
         Failure::bad_request("bad-body", "the request body is invalid")
-            .with_hint("/api/openapi.json says what is")
+            .with_hint("/api/openapi.json describes it")
     })
 }
 

@@ -56,8 +56,7 @@ pub(super) async fn export(
     parameters.finish()?;
     let format = FORMATS.iter().find(|(name, _, _)| *name == wanted);
     let (name, format, content_type) = *format.ok_or_else(|| {
-        Failure::bad_request("bad-format", "there is no such format")
-            .with_hint("md, html, json, xml or txt")
+        Failure::bad_request("bad-format", "unknown format").with_hint("md, html, json, xml or txt")
     })?;
     let found = context.answer(move |library| library.find(id)).await?;
     // Who does not read keeps a thread, of which the others need some.

@@ -56,7 +56,7 @@ pub(super) async fn search(
         None | Some("newest") => false,
         Some("rank") => true,
         Some(_) => {
-            let failure = Failure::bad_request("bad-parameter", "`sort` has no such value");
+            let failure = Failure::bad_request("bad-parameter", "invalid value for `sort`");
             return Err(failure.with_hint("newest or rank"));
         }
     };

@@ -28,7 +28,7 @@ pub(crate) async fn events(
 ) -> Result<Response<Body>, Failure> {
     parameters.finish()?;
     if !context.hub.enter() {
-        let message = "too many clients listen already";
+        let message = "too many listeners";
         return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-clients", message));
     }
     let hub = &context.hub;

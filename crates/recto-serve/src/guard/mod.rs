@@ -176,8 +176,10 @@ impl Guard {
         match refusal {
             Refusal::Host => plain(StatusCode::MISDIRECTED_REQUEST, "Unknown host header.\n"),
             Refusal::Method { allowed } => {
-                let mut response =
-                    plain(StatusCode::METHOD_NOT_ALLOWED, "This method is not used here.\n");
+                let mut response = plain(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    "This address does not accept this method.\n",
+                );
                 let allowed = HeaderValue::from_static(allowed);
                 response.headers_mut().insert(header::ALLOW, allowed);
                 response
@@ -194,7 +196,7 @@ impl Guard {
             ),
             Refusal::ContentType => plain(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "What changes something is sent as `Content-Type: application/json`.\n",
+                "Send changes as `Content-Type: application/json`.\n",
             ),
             Refusal::Address => plain(StatusCode::URI_TOO_LONG, "The address is too long.\n"),
             Refusal::Token => {

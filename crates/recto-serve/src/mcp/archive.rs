@@ -209,7 +209,7 @@ impl Archive {
     ) -> Result<SessionFile, Refusal> {
         match self.choose(inventory, text)? {
             Meant::Session(session) => Ok(session),
-            Meant::Agent(_) => Err(Refusal::new("that is a subagent; name its session")),
+            Meant::Agent(_) => Err(Refusal::new("this is a subagent; use its session")),
         }
     }
 }

@@ -12,7 +12,7 @@ const MOST_NOTES: usize = 8;
 
 /// A part of a list.
 pub(super) struct Page {
-    /// How many come before.
+    /// How many items precede these.
     pub(super) offset: usize,
     /// How many there are.
     pub(super) total: usize,
@@ -61,7 +61,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let end = text.floor_char_boundary(most);
-    format!("{}… (cut, {} bytes in all)", &text[..end], text.len())
+    format!("{}… (cut, {} bytes in total)", &text[..end], text.len())
 }
 
 /// The part of a text around a place.

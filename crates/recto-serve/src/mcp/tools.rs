@@ -68,23 +68,23 @@ impl ToolName {
             ToolName::Read => {
                 "Read a session as text, turn by turn: prompts, answers, tool calls and results. \
                  Long results are cut; with `turn` one turn is given with longer texts. The end \
-                 of the answer says how to go on."
+                 of the answer says how to continue."
             }
             ToolName::Usage => {
                 "Tokens and cost of past sessions, each message counted once, by day or another \
                  grouping. `cost_usd` is null where a price is not known."
             }
             ToolName::Status => {
-                "What sessions do now: working, waiting_for_approval, waiting_for_input, idle, \
-                 ended or unknown, with since when, how sure that is, and why. Without `session`, \
+                "What sessions are doing: working, waiting_for_approval, waiting_for_input, \
+                idle, ended or unknown, with since when, confidence, and evidence. Without `session`, \
                  those that run or ran within the last hour."
             }
             ToolName::Stats => {
-                "A session in numbers: goal, first prompts, last answer, turns, tool calls, files, \
+                "A session's statistics: goal, first prompts, last answer, turns, tool calls, files, \
                  tokens by model, compactions, lines by kind, clients that wrote it."
             }
             ToolName::Plans => {
-                "Plans that were made in plan mode, newest first, with whether the user approved."
+                "Plans from plan mode, newest first, and whether the user approved them."
             }
             ToolName::Files => {
                 "What sessions did to a file: with `path`, each session and turn that read or \
@@ -92,8 +92,8 @@ impl ToolName {
                  `session`, the files that it used. Files are compared by name and never opened."
             }
             ToolName::Insights => {
-                "How work goes: activity (how many sessions at once, working against waiting for \
-                 the user), quality (failed calls, retries, repairs, stopped turns), cache (hits \
+                "Insights: activity (concurrent sessions, working or waiting for the user), \
+                quality (failed calls, retries, repairs, stopped turns), cache (hits \
                  and misses), context (how contexts grow)."
             }
         }
@@ -103,8 +103,8 @@ impl ToolName {
         let filters = || {
             json!({
                 "project": text("A working directory, or a part of one"),
-                "since": text("Not before: a date (2026-11-16), a time, or a span before now (7d, 12h)"),
-                "until": text("Before: a date, a time, or a span before now"),
+                "since": text("From: a date (2026-11-16), a time, or a span before now (7d, 12h)"),
+                "until": text("Until: a date, a time, or a span before now"),
                 "model": text("A part of the model's name"),
                 "branch": text("The git branch"),
             })
@@ -126,9 +126,9 @@ impl ToolName {
             ToolName::Read => json!({
                 "session": text(&format!("{session}; agent-… for a subagent")),
                 "turn": number("Only this turn", u32::MAX),
-                "from_turn": number("Begin with this turn [default: 1]", u32::MAX),
+                "from_turn": number("Start at this turn [default: 1]", u32::MAX),
                 "from_item": number("Begin with this item of the turn, as the answer before says", u32::MAX),
-                "thinking": flag("Give the model's thinking too"),
+                "thinking": flag("Include the model's thinking"),
             }),
             ToolName::Usage => joined([
                 json!({
@@ -158,10 +158,10 @@ impl ToolName {
                 json!({}),
             ]),
             ToolName::Insights => json!({
-                "kind": {"type": "string", "description": "What is asked", "enum": ["activity", "quality", "cache", "context"]},
+                "kind": {"type": "string", "description": "Which insight", "enum": ["activity", "quality", "cache", "context"]},
                 "by": {"type": "string", "description": "Group the rows of quality and cache by this", "enum": ["tool", "project", "model", "week"]},
-                "since": text("Not before: a date (2026-11-16), a time, or a span before now (7d, 12h)"),
-                "until": text("Before: a date, a time, or a span before now"),
+                "since": text("From: a date (2026-11-16), a time, or a span before now (7d, 12h)"),
+                "until": text("Until: a date, a time, or a span before now"),
             }),
         }
     }
@@ -180,10 +180,10 @@ impl ToolName {
             json!({
                 "type": "object",
                 "properties": {
-                    "total": {"type": "integer", "description": "How many there are in all"},
-                    "offset": {"type": "integer", "description": "How many come before"},
+                    "total": {"type": "integer", "description": "The total number"},
+                    "offset": {"type": "integer", "description": "How many items precede these"},
                     "items": {"type": "array", "items": {"type": "object"}},
-                    "next_offset": {"type": ["integer", "null"], "description": "The `offset` of the next part"},
+                    "next_offset": {"type": ["integer", "null"], "description": "The `offset` for the next part"},
                     "next": {"type": ["object", "null"], "description": "The arguments to add for the next part"},
                     "sum": {"type": "object", "description": "The sum of all items"},
                     "notes": {"type": "array", "items": {"type": "string"}, "description": "What is missing or wrong"},

@@ -38,7 +38,7 @@ impl Archive {
         }
         if usage.total.under_reported_messages > 0 {
             let count = usage.total.under_reported_messages;
-            notes.push(format!("{count} messages are of clients that wrote too few output tokens"));
+            notes.push(format!("{count} messages are from clients that log too few output tokens"));
         }
         notes.extend(count.skipped.iter().map(ToString::to_string));
         // Times come newest first: that is what is asked for most.

@@ -135,7 +135,7 @@ fn live_panel(live: &[Running], now: Timestamp, zone: &TimeZone) -> Markup {
             p #live-status .unseen role="status" {}
             div #live-body {
                 @if live.is_empty() {
-                    p.panel-body.faint { "Nothing is running. Sessions appear here as soon as a client starts one." }
+                    p.panel-body.faint { "Nothing is running. Sessions appear here as soon as they start." }
                 } @else {
                     (live_list(first, now, zone))
                     @if !more.is_empty() {

@@ -96,7 +96,7 @@ fn measure(
     let found = known.iter().find(|(_, known, _)| *known == text);
     found.map(|(measure, _, _)| *measure).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(_, name, _)| *name).collect();
-        Failure::bad_request("bad-parameter", format!("`{name}` is not known"))
+        Failure::bad_request("bad-parameter", format!("unknown value for `{name}`"))
             .with_hint(format!("it is one of {}", names.join(", ")))
     })
 }
@@ -181,9 +181,9 @@ fn cards(overview: &Overview, sessions: usize, activity: &Activity, asked: &Aske
         |total: &Total| total.tokens.cache_hit_percent().map_or(0, |hit| (hit * 1000.0) as u128);
     let usage = asked.link().at("/usage").without(&["heat", "top"]);
     let cost_note = match before {
-        Some(_) => "against the period before",
-        None if asked.period.before().is_some() => "nothing in the period before",
-        None => "in all",
+        Some(_) => "compared with the previous period",
+        None if asked.period.before().is_some() => "nothing in the previous period",
+        None => "in total",
     };
     let spread = activity.messages_of_session;
     html! {
@@ -200,7 +200,7 @@ fn cards(overview: &Overview, sessions: usize, activity: &Activity, asked: &Aske
             (Card::new("Messages", count(total.messages), format!("in {}", plural(activity.session_count as u64, "session")))
                 .against(Sense::Neither, of(&|total| total.messages.into())))
             (Card::new("Messages per session", spread.map_or_else(|| "–".into(), |(median, _)| count(median)),
-                spread.map_or_else(String::new, |(_, p90)| format!("median; 90 % have at most {}", count(p90)))))
+                spread.map_or_else(String::new, |(_, p90)| format!("median; 90th percentile {}", count(p90)))))
             (Card::new("All sessions", count(sessions as u64), format!("{}, {}", plural(overview.projects as u64, "project"), size(overview.bytes))))
         }
     }

@@ -208,7 +208,7 @@ fn help() -> Markup {
         ("y", "copy a link to the turn"),
         ("f", "find in this session"),
         ("n N", "next match, previous match"),
-        ("[ ]", "session before, next session"),
+        ("[ ]", "previous session, next session"),
         ("o", "outline"),
         ("d", "dark or light"),
         ("?", "these keys"),

@@ -83,7 +83,7 @@ impl Asked {
                 let found = ORDERS.iter().find(|(known, _)| *known == name);
                 let names = ORDERS.map(|(name, _)| name).join(", ");
                 found.map(|(_, order)| *order).ok_or_else(|| {
-                    Failure::bad_request("bad-parameter", "`sort` is not a column")
+                    Failure::bad_request("bad-parameter", "invalid value for `sort`")
                         .with_hint(format!("it is one of {names}"))
                 })?
             }
@@ -161,7 +161,7 @@ pub(crate) async fn list(
         Some("project") => true,
         None | Some("day") => false,
         Some(_) => {
-            let failure = Failure::bad_request("bad-parameter", "`group` has no such value");
+            let failure = Failure::bad_request("bad-parameter", "invalid value for `group`");
             return Err(failure.with_hint("day or project"));
         }
     };

@@ -84,7 +84,7 @@ pub(super) fn summary(
     }
     let mut text = format!(
         "Earlier turns of this session, before turn {}, were replaced by this summary. \
-         recto made it from the session log, without a model: prompts and answers are \
+         recto wrote it from the session log, without a model: prompts and answers are \
          shortened, everything else is counted. The whole text of a turn: \
          recto show {} --turn NUMBER\n",
         options.before, options.source

@@ -265,14 +265,14 @@ impl<'m> Trimmer<'m> {
         let mut notes = Vec::new();
         if let Some(wanted) = wanted.filter(|_| !is_reached) {
             notes.push(format!(
-                "about {wanted} tokens cannot be reached without touching prompts and answers; about {} can",
+                "cannot reach about {wanted} tokens without changing prompts and answers; the minimum is about {}",
                 after.tokens
             ));
         }
         // What was trimmed is not sent any more, and an unexplained zero looks like a defect.
         if after.tokens >= before.tokens && wanted.is_none() {
             notes.push(
-                "the request stays as large: Claude Code no longer sends what was trimmed, because a compaction replaced it or it is on another branch"
+                "the request stays as large as before: Claude Code no longer sends what was trimmed, because a compaction replaced it or it is on another branch"
                     .to_owned(),
             );
         }

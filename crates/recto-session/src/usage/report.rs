@@ -36,7 +36,7 @@ pub struct Total {
     pub known_cost: Money,
     /// Messages without a price.
     pub unpriced: u64,
-    /// Messages of clients that write too few output tokens.
+    /// Messages from clients that log too few output tokens.
     pub under_reported: u64,
 }
 

@@ -45,7 +45,7 @@ pub enum EditError {
         session: SessionId,
     },
     /// A client works on the session now.
-    #[error("session {session} is open in a client (process {pid})")]
+    #[error("session {session} is open (process {pid})")]
     Live {
         /// The session.
         session: SessionId,
@@ -54,7 +54,7 @@ pub enum EditError {
     },
     /// A client that cannot be seen from here may work on the session.
     #[error(
-        "session {session} may be open in a client in another container or machine (process {pid} there)"
+        "session {session} may be open in another container or on another machine (process {pid} there)"
     )]
     Elsewhere {
         /// The session.
@@ -65,7 +65,7 @@ pub enum EditError {
     /// A process lives whose announcement cannot be understood: it may be a client that
     /// works on any session.
     #[error(
-        "process {pid} may be a client that works on the session: {} cannot be read", path.display()
+        "process {pid} may be using the session: {} cannot be read", path.display()
     )]
     UnreadableClient {
         /// The process.

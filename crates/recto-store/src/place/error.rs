@@ -74,7 +74,7 @@ pub enum PlaceError {
         path: PathBuf,
     },
     /// The file is larger than such a file can be.
-    #[error("{} has {bytes} bytes, more than is read of such a file", path.display())]
+    #[error("{} has {bytes} bytes, more than recto reads of such a file", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,

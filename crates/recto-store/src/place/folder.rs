@@ -119,6 +119,13 @@ impl Folder {
         step("unlink");
         match directory_calls::remove_file_at(self.at(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            // Where nothing can be written, the system says so before it looks.
+            Err(error)
+                if error.kind() == io::ErrorKind::ReadOnlyFilesystem
+                    && matches!(self.kind(name), Ok(None)) =>
+            {
+                Ok(())
+            }
             removed => removed.map_err(|error| self.named(name, error)),
         }
     }
@@ -161,7 +168,12 @@ impl Folder {
     }
 
     fn named(&self, name: &OsStr, error: io::Error) -> io::Error {
-        named(&self.join(name))(error)
+        // It is the directory then, and a temporary name would say nothing to a person.
+        let path = match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => self.path.clone(),
+            _ => self.join(name),
+        };
+        named(&path)(error)
     }
 }
 

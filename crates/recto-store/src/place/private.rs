@@ -62,7 +62,7 @@ fn read(path: &Path, may_be_public: bool) -> Result<Option<Vec<u8>>, StoreError>
         return Err(PlaceError::TooLarge { path: path.to_owned(), bytes: metadata.len() }.into());
     }
     if !may_be_public && platform::others_may_read(&metadata) {
-        let message = format!("{}: others may read it; `chmod 600` helps", path.display());
+        let message = format!("{}: other users can read it; run `chmod 600` on it", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message).into());
     }
     let mut bytes = Vec::new();

@@ -24,10 +24,10 @@ pub fn bind_socket(path: &Path) -> Result<std::os::unix::net::UnixListener, Stor
         let what = match metadata.file_type().is_socket() {
             true if UnixStream::connect(path).is_err() => None,
             true => Some("another server listens there"),
-            false => Some("something else is there already"),
+            false => Some("something else already exists there"),
         };
         if let Some(what) = what {
-            let message = format!("{}: {what}; name another path", path.display());
+            let message = format!("{}: {what}; choose another path", path.display());
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, message).into());
         }
         fs::remove_file(path)?;
@@ -58,7 +58,7 @@ pub fn read_token_file(path: &Path) -> Result<String, StoreError> {
         return Err(PlaceError::TooLarge { path: path.to_owned(), bytes: metadata.len() }.into());
     }
     if platform::others_may_read(&metadata) {
-        let message = format!("{}: others may read it; `chmod 600` helps", path.display());
+        let message = format!("{}: other users can read it; run `chmod 600` on it", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message).into());
     }
     let mut text = String::new();

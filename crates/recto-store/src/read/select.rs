@@ -220,22 +220,25 @@ fn nearest(titles: &[(&SessionFile, String)], wanted: &str) -> Vec<(SessionId, O
     ranked.into_iter().map(|(_, session, title)| (session.id, Some(title.clone()))).collect()
 }
 
-/// How many letters must be changed to make one text of the other. Texts are
-/// cut, because the time grows with the product of their lengths.
+/// How many letters must be changed to make one text of the other; two that changed places
+/// are one change. Texts are cut, because the time grows with the product of their lengths.
 pub fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().take(64).collect();
     let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+    let mut older = Vec::new();
+    let mut old: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1; b.len() + 1];
+        for j in 0..b.len() {
+            let changed = old[j] + usize::from(a[i] != b[j]);
+            row[j + 1] = changed.min(old[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                row[j + 1] = row[j + 1].min(older[j - 1] + 1);
+            }
         }
+        older = std::mem::replace(&mut old, row);
     }
-    row[b.len()]
+    old[b.len()]
 }
 
 #[cfg(test)]
@@ -309,6 +312,8 @@ mod tests {
     fn the_distance_counts_changed_letters() {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("serach", "search"), 1);
+        assert_eq!(distance("ab", "ba"), 1);
         assert_eq!(distance("same", "same"), 0);
     }
 }

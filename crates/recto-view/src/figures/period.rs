@@ -135,8 +135,8 @@ fn midnight(date: Date, zone: &TimeZone) -> Option<Timestamp> {
 fn day(text: Option<&str>, name: &str) -> Result<Option<Date>, ViewError> {
     let Some(text) = text else { return Ok(None) };
     text.parse().map(Some).map_err(|_| {
-        ViewError::refused("bad-parameter", format!("`{name}` is not a day"))
-            .with_hint("a day is written as 2026-11-16")
+        ViewError::refused("bad-parameter", format!("invalid day for `{name}`"))
+            .with_hint("write a day as 2026-11-16")
     })
 }
 

@@ -19,12 +19,12 @@ const MOST_SESSIONS: usize = 20;
 
 /// The rules, in words.
 pub const ACTIVITY_RULES: [&str; 3] = [
-    "A session works from the first line of a turn in which a model answered to the last one; \
-     time in which a tool waits for approval is part of it.",
+    "A session works from the first to the last line of a turn in which a model answered, \
+    including time in which a tool waits for approval.",
     "A session waits for you from the end of such a turn to your next prompt, if that comes \
      within 2 hours. A longer pause is a break, and counts as neither.",
-    "Sessions are concurrent while their turns overlap. Logs of subagents count for the session \
-     that started them.",
+    "Sessions are concurrent while their turns overlap. Subagent logs count for the session \
+    that started them.",
 ];
 
 /// When sessions worked, and how long they waited.

@@ -11,10 +11,9 @@ use super::at_share;
 use crate::library::Library;
 
 /// The rule, in words.
-pub const CONTEXT_RULE: &str = "The context of a message is everything it sent: input, and what \
-    was written to and read from the cache. Messages are numbered by time within the log of a \
-    session; subagents are not included. A context that falls by more than half was compacted or \
-    cleared.";
+pub const CONTEXT_RULE: &str = "The context of a message is everything it sent: input, cache \
+writes and cache reads. Messages are numbered by time within a session's log, without \
+subagents. A context that falls by more than half was compacted or cleared.";
 
 /// After how many messages contexts are compared.
 const STEPS: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];

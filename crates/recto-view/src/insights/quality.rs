@@ -13,10 +13,10 @@ use crate::library::Library;
 /// The rules, in words.
 pub const QUALITY_RULES: [&str; 4] = [
     "A call failed if its result says so.",
-    "A retry is a call of a tool whose last call in the same turn failed; it is a repair if it \
-     did not fail.",
+    "A retry is a call of a tool whose previous call in the same turn failed; it is a repair \
+    if it succeeded.",
     "A turn was stopped if the user interrupted it.",
-    "An API error is an answer of the API that is an error. Subagents count with their sessions.",
+    "An API error is an error response of the API. Subagents count with their sessions.",
 ];
 
 /// By what it is grouped.
@@ -51,7 +51,7 @@ impl QualityBy {
     /// Reads a name.
     pub fn named(name: &str) -> Result<QualityBy, ViewError> {
         QualityBy::ALL.into_iter().find(|by| by.name() == name).ok_or_else(|| {
-            ViewError::refused("bad-parameter", "`by` has no such value")
+            ViewError::refused("bad-parameter", "invalid value for `by`")
                 .with_hint(QualityBy::ALL.map(QualityBy::name).join(", "))
         })
     }

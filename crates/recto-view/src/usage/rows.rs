@@ -80,7 +80,7 @@ pub struct UsageTotal {
     pub web_searches: u64,
     /// More output than was logged is possible where clients wrote too little.
     pub output_tokens_at_most: u64,
-    /// Messages of clients that write too few output tokens.
+    /// Messages from clients that log too few output tokens.
     pub under_reported_messages: u64,
 }
 

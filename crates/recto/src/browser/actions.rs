@@ -27,12 +27,12 @@ impl Browser {
     /// Why a session cannot be edited, if that is known without looking.
     fn refuses_edit(entry: &Entry) -> Option<&'static str> {
         if entry.log.is_agent() {
-            return Some("a subagent is part of its session");
+            return Some("a subagent cannot be changed on its own, only with its session");
         }
         if entry.log.is_archived() {
             return Some("the session is only in the archive; r restores it");
         }
-        entry.live.map(|_| "the session is open in a client; change it there")
+        entry.live.map(|_| "the session is open in another program; change it there")
     }
 
     pub(super) fn rename(&mut self, entry: Arc<Entry>) {
@@ -75,7 +75,7 @@ impl Browser {
         }
         match (&entry.live, entry.log.is_agent()) {
             (_, true) => {
-                self.warn("a subagent cannot be resumed, only its session");
+                self.warn("a subagent cannot be resumed on its own, only its session");
             }
             (Some(_), false) => self.overlay = Some(Overlay::Resume { entry }),
             (None, false) => self.resume_now(&entry),

@@ -377,7 +377,7 @@ fn a_running_session_is_resumed_only_when_it_is_meant() {
     home.announce(FIX, "idle");
     let mut trial = Trial::new(home, (80, 14));
     trial.keys("<tab>r");
-    assert!(trial.shows("This session is open in a client"), "{}", trial.screen());
+    assert!(trial.shows("This session is already open"), "{}", trial.screen());
     trial.keys("n");
     assert!(trial.resumed.is_empty());
     trial.keys("ry");

@@ -187,7 +187,11 @@ fn what_cannot_be_edited_is_not_even_asked_for() {
     let mut trial = Trial::new(fake, (80, 14));
     for keys in ["<f2>", "<del>", "<tab>F", "R"] {
         trial.keys(keys);
-        assert!(trial.shows("the session is open in a client"), "{keys}: {}", trial.screen());
+        assert!(
+            trial.shows("the session is open in another program"),
+            "{keys}: {}",
+            trial.screen()
+        );
     }
     trial.keys("<tab><end><a-p>");
     assert!(trial.shows("the session is not running"), "{}", trial.screen());

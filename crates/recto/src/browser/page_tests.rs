@@ -78,10 +78,10 @@ fn enter_does_not_resume_a_session_that_runs() {
     home.announce(FIX, "idle");
     let mut trial = Trial::new(home, (80, 14));
     trial.keys("<tab>r<enter>");
-    assert!(trial.shows("This session is open in a client"), "{}", trial.screen());
+    assert!(trial.shows("This session is already open"), "{}", trial.screen());
     assert!(trial.resumed.is_empty() && trial.browser.pages.is_empty());
     trial.keys("<esc>");
-    assert!(!trial.shows("This session is open in a client"), "{}", trial.screen());
+    assert!(!trial.shows("This session is already open"), "{}", trial.screen());
 }
 
 #[test]

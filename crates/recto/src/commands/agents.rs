@@ -166,10 +166,10 @@ fn list(reading: &Reading, agents: &[Agent], output: &mut Output) -> Result<(), 
 pub(crate) fn table(agents: &[Agent]) -> Table {
     let mut table = Table::new(&[
         Column::Left,
-        Column::Left,
-        Column::Right,
-        Column::Right,
-        Column::Right,
+        Column::Detail,
+        Column::DetailRight,
+        Column::DetailRight,
+        Column::DetailRight,
         Column::Flexible,
     ]);
     for agent in agents {

@@ -57,10 +57,11 @@ pub(crate) fn cmd_branches(
 }
 
 fn write_table(branches: &[BranchRow], output: &mut Output) -> Result<(), CommandError> {
+    use Column::Detail;
+    use Column::DetailRight;
     use Column::Flexible;
     use Column::Left;
-    use Column::Right;
-    let mut table = Table::new(&[Left, Right, Right, Left, Flexible, Flexible]);
+    let mut table = Table::new(&[Detail, DetailRight, DetailRight, Left, Flexible, Flexible]);
     for branch in branches {
         let fork = branch.fork.as_ref();
         let fork = fork.map(|fork| format!("from turn {}: {}", fork.turn, one_line(&fork.prompt)));

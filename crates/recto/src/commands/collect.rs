@@ -419,7 +419,7 @@ pub(crate) fn tell(
     };
     for (count, what) in [
         (report.captured.lives, "rewritten"),
-        (report.captured.copies, "of a session that another project has, too"),
+        (report.captured.copies, "of sessions that another project has too"),
         (report.gone, "deleted"),
         (report.moved, "moved"),
         (report.captured.conflicts, "kept under another name"),

@@ -96,7 +96,7 @@ fn tell(output: &mut Output, url: &str, report: &OtlpReport) -> Result<(), Comma
         one_line(url)
     );
     if report.waiting > 0 {
-        line.push_str(&format!("; {} not over yet", count(report.waiting)));
+        line.push_str(&format!("; {} still running", count(report.waiting)));
     }
     if report.withheld > 0 {
         line.push_str(&format!("; {} withheld", plural(report.withheld, "session")));

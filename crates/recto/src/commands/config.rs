@@ -51,7 +51,7 @@ pub(crate) fn cmd_config(
         output.rows(&rows.collect::<Vec<_>>())?;
         return Ok(Outcome::Done);
     }
-    let columns = [Column::Left, Column::Path, Column::Left, Column::Spare];
+    let columns = [Column::Left, Column::Path, Column::Detail, Column::Spare];
     let mut table = Table::new(&columns);
     for row in rows {
         let value = row.value.map_or_else(|| "-".to_owned(), one_line);

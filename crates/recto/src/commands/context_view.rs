@@ -17,6 +17,7 @@ use crate::error::Outcome;
 use crate::reading::Reading;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
+use crate::terminal::text::Column;
 use crate::terminal::text::Column::Flexible;
 use crate::terminal::text::Column::Left;
 use crate::terminal::text::Column::Right;
@@ -93,7 +94,7 @@ fn leaf(reading: &Reading, turn: Option<u32>) -> Result<Option<NodeId>, CommandE
 fn write_turns(fill: &ContextFill, output: &mut Output) -> Result<(), CommandError> {
     let sizes = fill.turns.iter().map(|turn| turn.measured.unwrap_or(turn.estimated()));
     let most = sizes.max().unwrap_or(0);
-    let mut table = Table::new(&[Right, Right, Right, Left, Flexible]);
+    let mut table = Table::new(&[Right, Right, Right, Column::Detail, Flexible]);
     table.row(["turn", "measured", "estimated", "", "most of it"].map(str::to_owned));
     for turn in &fill.turns {
         let size = turn.measured.unwrap_or(turn.estimated());
@@ -135,7 +136,7 @@ fn write_parts(
     output.line(&output.paint(Look::Strong, &heading))?;
     let rest = turn.measured.map(|measured| measured.saturating_sub(turn.estimated()));
     let most = parts.iter().map(|part| part.tokens).chain(rest).max().unwrap_or(0);
-    let mut table = Table::new(&[Left, Flexible, Right, Right, Left]);
+    let mut table = Table::new(&[Left, Flexible, Right, Right, Column::Detail]);
     table.row(["", "", "number", "tokens", ""].map(str::to_owned));
     for part in parts {
         table.row([

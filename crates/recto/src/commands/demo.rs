@@ -48,7 +48,7 @@ pub(crate) fn cmd_demo(
     Home::open(directory.path())?;
     for (command, about) in [
         (&["recto"][..], "an overview of the home; on a terminal, a browser"),
-        (&["recto", "ls"], "all sessions, whatever client wrote them"),
+        (&["recto", "ls"], "all sessions, from any version of Claude Code"),
         (&["recto", "show", "5c1e8a70"], "one session as a conversation"),
         (&["recto", "home"], "upcoming deletions, and the setting to change"),
     ] {

@@ -43,7 +43,7 @@ use crate::terminal::text::plural;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct DriftArgs {
-    /// Look at this session only [default: all logs of the home]
+    /// Check only this session [default: all logs of the home]
     session: Option<String>,
 }
 
@@ -137,7 +137,7 @@ fn write_text(drift: &Drift, output: &mut Output) -> Result<(), CommandError> {
         ]);
     }
     if table.is_empty() {
-        return output.line(&output.paint(Look::Good, "Nothing unknown."));
+        return output.line(&output.paint(Look::Good, "No unknown fields."));
     }
     output.line("")?;
     for cells in table.layout(output.width) {

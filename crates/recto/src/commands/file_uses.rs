@@ -79,12 +79,12 @@ fn write_table(
         output.page();
     }
     let mut table = Table::new(&[
+        Column::Detail,
         Column::Left,
-        Column::Left,
-        Column::Left,
-        Column::Left,
-        Column::Right,
-        Column::Right,
+        Column::Detail,
+        Column::Detail,
+        Column::DetailRight,
+        Column::DetailRight,
         Column::Path,
         Column::Flexible,
     ]);

@@ -9,6 +9,7 @@ use clap::CommandFactory;
 use crate::cli::Cli;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::misuse;
 use crate::terminal::output::Output;
 
 /// The groups, the everyday one first.
@@ -98,12 +99,13 @@ pub(crate) fn cmd_help(args: &HelpArgs, output: &mut Output) -> Result<Outcome, 
         None => root.render_help(),
         Some(name) => {
             root.build();
-            let Some(found) = root.find_subcommand_mut(name) else {
-                let message = format!("unknown command `{name}`");
-                return Err(CommandError::user("no-such-command", message)
-                    .with_hint("`recto help --all` lists the commands"));
-            };
-            found.render_long_help()
+            if root.find_subcommand(name).is_none() {
+                return Err(unknown_command(&root, name));
+            }
+            match root.find_subcommand_mut(name) {
+                Some(found) => found.render_long_help(),
+                None => root.render_help(),
+            }
         }
     };
     let text = match output.has_colour() {
@@ -112,6 +114,13 @@ pub(crate) fn cmd_help(args: &HelpArgs, output: &mut Output) -> Result<Outcome, 
     };
     output.bytes(text.as_bytes())?;
     Ok(Outcome::Done)
+}
+
+/// No command has this name; one that is near, or where all are listed.
+pub(super) fn unknown_command(root: &Command, name: &str) -> CommandError {
+    let near = misuse::offered(root, "recto", name);
+    let hint = if near.is_empty() { "`recto help --all` lists the commands" } else { &near };
+    CommandError::user("no-such-command", format!("unknown command `{name}`")).with_hint(hint)
 }
 
 /// The command line, with its commands in groups: the library knows one list only.

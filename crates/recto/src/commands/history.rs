@@ -94,7 +94,7 @@ fn write_table(
     if prompts.len() > 30 {
         output.page();
     }
-    let mut table = Table::new(&[Column::Left, Column::Left, Column::Path, Column::Flexible]);
+    let mut table = Table::new(&[Column::Detail, Column::Left, Column::Path, Column::Flexible]);
     for prompt in prompts {
         let session: String = prompt.session.as_deref().unwrap_or("").chars().take(8).collect();
         table.row([

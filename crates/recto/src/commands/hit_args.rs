@@ -112,9 +112,8 @@ pub(crate) fn give(
         // Nobody should take that for an answer.
         let message = "nothing found in the logs searched so far";
         let error = CommandError::user("index-busy", message);
-        return Err(
-            error.with_hint("try again when the index is built; `recto index` shows how far it is")
-        );
+        return Err(error
+            .with_hint("try again when the index is complete; `recto index` shows its progress"));
     }
     if answer.total == 0 && !output.json {
         output.remark("nothing found");

@@ -80,7 +80,8 @@ pub(crate) fn cmd_home(
     let total: u64 = areas.iter().map(|area| area.bytes).sum();
     output.line(&format!("{}  {}", output.paint(Look::Strong, &one_line(&root)), bytes(total)))?;
     output.line("")?;
-    let mut table = Table::new(&[Column::Left, Column::Right, Column::Right, Column::Flexible]);
+    let mut table =
+        Table::new(&[Column::Left, Column::Right, Column::DetailRight, Column::Flexible]);
     for area in &areas {
         table.row([
             one_line(&area.name),
@@ -89,7 +90,7 @@ pub(crate) fn cmd_home(
             area.about.into(),
         ]);
     }
-    for cells in table.aligned(output.width) {
+    for cells in table.aligned(output.width.map(|width| width.saturating_sub(2))) {
         output.line(format!("  {}", cells.join("  ")).trim_end())?;
     }
     if !areas.is_empty() {
@@ -114,9 +115,11 @@ pub(crate) fn cmd_home(
         plural(args.within, "day")
     );
     output.line(&output.paint(Look::Warning, &warning))?;
+    use Column::Detail;
+    use Column::DetailRight;
     use Column::Left;
     use Column::Right;
-    let mut table = Table::new(&[Left, Right, Right, Left, Column::Flexible]);
+    let mut table = Table::new(&[Left, Right, DetailRight, Detail, Column::Flexible]);
     for one in &due {
         let id: String = one.session.id.to_string().chars().take(8).collect();
         let when = if one.at <= now {

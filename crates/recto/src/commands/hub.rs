@@ -55,7 +55,7 @@ pub(crate) struct HubArgs {
     command: Option<HubCommand>,
     #[command(flatten)]
     store: HubStore,
-    /// Where to listen, with or without a port [default: 127.0.0.1:7800]
+    /// Address to listen on, with or without a port [default: 127.0.0.1:7800]
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
     /// The certificate chain, as PEM
@@ -70,13 +70,13 @@ pub(crate) struct HubArgs {
     /// Refuse segments larger than this [default: 64MB]
     #[arg(long, value_name = "SIZE")]
     max_size: Option<String>,
-    /// What a machine may store in a day [default: 10GB]
+    /// Limit how much a machine may store per day [default: 10GB]
     #[arg(long, value_name = "SIZE")]
     daily: Option<String>,
-    /// How many requests a machine may make in a second [default: 50]
+    /// Limit the requests per second of a machine [default: 50]
     #[arg(long, value_name = "N")]
     rate: Option<u32>,
-    /// How many connections there may be [default: 2048]
+    /// Limit the number of open connections [default: 2048]
     #[arg(long, value_name = "N")]
     connections: Option<usize>,
     /// A file with the token for /metrics; without it only this machine may read the counters
@@ -246,7 +246,7 @@ fn serve(
         output.row(&HubRow { url: here, store: url })?;
     } else {
         output.line(&here)?;
-        output.remark(&format!("collecting for {}; Ctrl-C ends the hub", one_line(&url)));
+        output.remark(&format!("collecting for {}; Ctrl-C stops the hub", one_line(&url)));
     }
     output.flush()?;
     hub.wait();
@@ -266,9 +266,9 @@ fn listen(text: Option<&str>) -> Result<SocketAddr, CommandError> {
     let with_port = text.parse::<SocketAddr>().ok();
     let alone = || text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, USUAL_PORT));
     with_port.or_else(alone).ok_or_else(|| {
-        let message = format!("--listen takes an address, not `{}`", one_line(text));
+        let message = format!("invalid address `{}` for --listen", one_line(text));
         CommandError::user("bad-address", message)
-            .with_hint("such as 192.168.1.5, 192.168.1.5:443 or [fd00::5]:443")
+            .with_hint("use an address such as 192.168.1.5, 192.168.1.5:443 or [fd00::5]:443")
     })
 }
 

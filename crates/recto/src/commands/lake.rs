@@ -13,7 +13,7 @@ use crate::commands::prices::PricesOption;
 
 /// Turn a team's sessions into tables
 ///
-/// The tables are Delta tables in the store itself. `recto query --store` asks them, and so do
+/// The tables are Delta tables in the store itself. `recto query --store` queries them, and so do
 /// DuckDB, Polars, ClickHouse, Spark and Trino, without recto. Only recto writes them.
 ///
 /// Examples:
@@ -173,7 +173,7 @@ pub(super) struct FilesArgs {
     pub(super) store: LakeStore,
 }
 
-/// Print statements that make the tables known to an engine
+/// Print statements that add the tables to an engine
 ///
 /// Engines: spark, duckdb, clickhouse, trino, polars.
 ///

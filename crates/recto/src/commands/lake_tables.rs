@@ -228,7 +228,7 @@ fn optimize(output: &mut Output, store: &Store, at_least: usize) -> Result<Outco
             tables: report.tables,
         })?;
     } else if report.before == 0 {
-        output.line("no table has enough small files")?;
+        output.line("no table has enough small files to merge")?;
     } else {
         let (before, after) = (plural(report.before, "file"), plural(report.after, "file"));
         output.line(&format!("merged {before} into {after}"))?;
@@ -288,7 +288,7 @@ fn erase(
         output.remark(&format!("{}; the file {goes}", one_line(problem)));
     }
     if args.yes && !report.damaged.is_empty() {
-        output.remark("`recto lake rebuild` brings back the rows of others that damaged files had");
+        output.remark("damaged files may also have had other people's rows: `recto lake rebuild` restores those");
     }
     let is_none = report.files == 0 && report.raw.files == 0;
     let is_whole = report.damaged.is_empty();

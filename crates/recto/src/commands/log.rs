@@ -50,7 +50,7 @@ enum LogCommand {
     Prune(PruneArgs),
 }
 
-/// Forget old operations of all homes and remove their backups
+/// Remove old operations of all homes, with their backups
 ///
 /// What is forgotten can no longer be undone.
 ///
@@ -99,8 +99,8 @@ fn write_table(operations: &[Operation], output: &mut Output) -> Result<(), Comm
     }
     let mut table = Table::new(&[
         Column::Right,
-        Column::Left,
-        Column::Left,
+        Column::Detail,
+        Column::Detail,
         Column::Left,
         Column::Flexible,
         Column::Flexible,
@@ -168,7 +168,7 @@ fn prune(
         output.json_line(object)?;
     } else {
         output.line(&format!(
-            "forgot {}: {} of backups removed, {} left",
+            "removed {} and {} of backups; {} of backups left",
             plural(pruned.operations.len() as u64, "operation"),
             bytes(pruned.freed),
             bytes(pruned.left)

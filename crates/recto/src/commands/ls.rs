@@ -180,8 +180,7 @@ fn why_empty(args: &LsArgs, library: &Library, inventory: &Inventory) -> String 
     match logs {
         0 => "this home has no sessions yet; `recto demo` shows recto on a sample".to_owned(),
         _ if args.live && library.clients().is_empty() => {
-            "no session is running; `recto ls` lists all, `recto resume` starts one again"
-                .to_owned()
+            "no session is running; `recto ls` lists all, `recto resume` resumes one".to_owned()
         }
         _ if args.live => "no running session matches".to_owned(),
         _ if args.all => format!("none of {} matches", plural(logs, "log")),
@@ -200,12 +199,13 @@ pub(crate) fn table(
     output: &mut Output,
     now: Timestamp,
 ) -> Result<(), CommandError> {
+    use Column::DetailRight;
     use Column::Flexible;
     use Column::Left;
     use Column::Optional;
     use Column::Path;
     use Column::Right;
-    let mut columns = vec![Left, Right, Right, Flexible, Path, Optional, Optional, Left];
+    let mut columns = vec![Left, Right, DetailRight, Flexible, Path, Optional, Optional, Left];
     if costs.is_some() {
         columns.insert(3, Right);
     }

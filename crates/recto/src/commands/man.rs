@@ -5,6 +5,7 @@ use clap::Command;
 use clap::CommandFactory;
 
 use crate::cli::Cli;
+use crate::commands::help;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
@@ -26,9 +27,7 @@ pub(crate) fn cmd_man(args: &ManArgs, output: &mut Output) -> Result<Outcome, Co
     command.build();
     if let Some(name) = &args.command {
         let Some(found) = command.find_subcommand(name) else {
-            let message = format!("unknown command `{name}`");
-            return Err(CommandError::user("no-such-command", message)
-                .with_hint("`recto --help` lists the commands"));
+            return Err(help::unknown_command(&command, name));
         };
         command = found.clone();
     }

@@ -36,7 +36,7 @@ const USUAL_PORT: u16 = 7780;
 /// Listens on 127.0.0.1 and answers POST /v1/messages (streamed or not),
 /// /v1/messages/count_tokens and /v1/models as the real API does. It refuses what the
 /// real API refuses, with the same error types, and fails on command. Any API key is
-/// accepted. Ctrl-C ends it.
+/// accepted. Ctrl-C stops it.
 ///
 /// Without a script, a personality answers: `echo` repeats the prompt, `tools` calls
 /// a tool and reports its result, `thinker` thinks first and signs its thinking.
@@ -75,13 +75,13 @@ pub(crate) struct MockArgs {
     /// Refuse a request that differs from the recorded one
     #[arg(long, requires = "replay")]
     exact: bool,
-    /// Let the next request fail; repeat for the requests after it
+    /// Make the next request fail; repeat for later requests
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<String>,
     /// Append every exchange to a file that --script can play back
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Seed for generated values: ids, signatures, which tool is called
+    /// Seed for everything generated: ids, signatures, which tool is called
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
 }
@@ -112,8 +112,9 @@ pub(crate) fn cmd_mock(
         output.json_line(ObjectWriter::new().string("url", &url).number("port", port))?;
     } else {
         output.line(&url)?;
-        output
-            .remark(&format!("set ANTHROPIC_BASE_URL={url} and any API key; Ctrl-C ends the mock"));
+        output.remark(&format!(
+            "set ANTHROPIC_BASE_URL={url} and any API key; Ctrl-C stops the mock"
+        ));
     }
     output.flush()?;
     let waiting = Arc::clone(&mock);
@@ -143,7 +144,7 @@ fn read_options(
         text.parse::<Fault>().map_err(|error| {
             let names: Vec<&str> = FAULTS.iter().map(|(name, _)| *name).collect();
             CommandError::user("bad-fault", one_line(&error.to_string()))
-                .with_hint(format!("faults are {}", names.join(", ")))
+                .with_hint(format!("valid faults: {}", names.join(", ")))
         })
     });
     let faults = faults.collect::<Result<Vec<Fault>, CommandError>>()?;

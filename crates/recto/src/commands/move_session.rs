@@ -51,7 +51,7 @@ pub(crate) struct MoveArgs {
     /// Move them even if the new directory does not exist yet
     #[arg(long)]
     even_if_missing: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would change, without changing anything
     #[arg(long)]
     dry_run: bool,
 }
@@ -160,7 +160,7 @@ fn tell(
     let notes: Vec<String> = kept
         .map(|path| {
             format!(
-                "{} stays, because other sessions do",
+                "{} stays: other sessions still use it",
                 one_line(&home.relative(path).to_string_lossy())
             )
         })

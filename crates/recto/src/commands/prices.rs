@@ -14,6 +14,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::file_path;
+use crate::terminal::output::Look;
 use crate::terminal::output::Output;
 use crate::terminal::text::Column;
 use crate::terminal::text::Table;
@@ -48,7 +49,7 @@ impl PricesOption {
     pub(crate) fn read(&self, environment: &Environment) -> Result<PriceTable, CommandError> {
         let broken = |path: &Path, error: &dyn std::fmt::Display| {
             CommandError::user("bad-prices", format!("{}: {error}", path.display()))
-                .with_hint("`recto prices` lists what can be in such a file")
+                .with_hint("docs/guides/usage.md describes price files")
         };
         let own = Path::new("data/prices.toml");
         let mut table = PriceTable::built_in().map_err(|error| broken(own, &error))?;
@@ -88,21 +89,33 @@ pub(crate) fn cmd_prices(
     ]);
     let heads = ["model", "from", "input", "output", "read", "write 5m", "write 1h", ""];
     lines.row(heads.map(str::to_owned));
+    // What follows the prices of a row is below it where there is no room beside it.
+    let is_narrow = output.width.is_some_and(|width| width < WIDTH);
+    let mut below = vec![String::new()];
     for row in table.rows() {
         let from = row.from.map_or_else(String::new, |from| from.to_string());
         let mut cells = vec![one_line(&row.model), from];
         cells.extend(row.per_million().map(|(_, price)| dollars(price)));
-        cells.push(remarks(row));
+        let (beside, under) = match remarks(row) {
+            remarks if is_narrow => (String::new(), remarks),
+            remarks => (remarks, String::new()),
+        };
+        cells.push(beside);
         lines.cells(cells);
+        below.push(under);
         if let Some((tokens, prices)) = row.above() {
             let mut cells = vec![format!("  above {} tokens", count(tokens)), String::new()];
             cells.extend(prices.map(|(_, price)| dollars(price)));
             cells.push(String::new());
             lines.cells(cells);
+            below.push(String::new());
         }
     }
-    for cells in lines.layout(output.width) {
+    for (cells, below) in lines.layout(output.width).into_iter().zip(below) {
         output.line(cells.join(output.gap()).trim_end())?;
+        if !below.is_empty() {
+            output.line(&output.paint(Look::Faint, &format!("  {below}")))?;
+        }
     }
     output.line("")?;
     for source in &table.sources {
@@ -110,6 +123,9 @@ pub(crate) fn cmd_prices(
     }
     Ok(Outcome::Done)
 }
+
+/// A terminal that has room for what follows the prices.
+const WIDTH: usize = 136;
 
 fn dollars(price: Option<Money>) -> String {
     price.map_or_else(|| "-".to_owned(), |price| price.to_string())

@@ -28,13 +28,14 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
+use crate::terminal::text::entry;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
 /// So many megabytes of tables the embedded engine is good for.
 pub(crate) const LIMIT_MB: u64 = 2048;
 
-/// Ask questions about sessions in SQL
+/// Query sessions with SQL
 ///
 /// Runs on your own sessions, archived ones included, without any setup. With --store, runs on
 /// the tables of a team. The query is SQL, `@FILE` with SQL in it, or the name of a question;
@@ -72,7 +73,7 @@ pub(crate) struct QueryArgs {
     #[arg(long)]
     chart: bool,
     /// Limit the number of rows (0 = no limit)
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
     limit: usize,
     /// With --store, load at most this many megabytes of tables
     #[arg(long, value_name = "MB", default_value_t = LIMIT_MB)]
@@ -231,10 +232,17 @@ fn list(output: &mut Output) -> Result<Outcome, CommandError> {
     } else {
         output.page();
         for row in &rows {
-            match row.column {
-                Some(column) => output.line(&format!("  {column:<22} {}", row.about))?,
-                None => output.line(&format!("{} {}: {}", row.kind, row.name, row.about))?,
+            let column = row.column.unwrap_or_default();
+            if output.width.is_none() {
+                output.line(&[row.kind, &row.name, column, &row.about].join("\t"))?;
+                continue;
             }
+            let name = match row.column {
+                Some(column) => format!("  {column:<22} "),
+                None => format!("{} {}: ", row.kind, row.name),
+            };
+            let lines = entry(&name, &row.about, output.width);
+            lines.iter().try_for_each(|line| output.line(line))?;
         }
     }
     Ok(Outcome::Done)

@@ -164,8 +164,8 @@ fn chart(answer: &Answer, output: &mut Output) -> Result<(), CommandError> {
     }
     let numbers = (0..answer.columns.len()).rev().find(|at| is_number(answer, *at));
     let Some(at) = numbers else {
-        let error = CommandError::user("no-numbers", "the answer has no column of numbers");
-        return Err(error.with_hint("drop --chart"));
+        let error = CommandError::user("no-numbers", "--chart needs a column of numbers");
+        return Err(error.with_hint("select one, or run the query without --chart"));
     };
     let value = |row: &Vec<Value>| match &row[at] {
         Value::Integer(number) => u64::try_from(*number).unwrap_or(0),

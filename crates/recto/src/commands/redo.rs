@@ -29,7 +29,7 @@ pub(crate) struct RedoArgs {
     /// Revert what `recto undo --files` or a rewind did to files
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["operation", "dry_run"])]
     files: Option<String>,
-    /// Say what would be done, and do nothing
+    /// Show what would change, without changing anything
     #[arg(long)]
     dry_run: bool,
 }

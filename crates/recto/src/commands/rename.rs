@@ -30,7 +30,7 @@ pub(crate) struct RenameArgs {
     session: String,
     /// The title
     title: String,
-    /// Say what would be done, and do nothing
+    /// Show what would change, without changing anything
     #[arg(long)]
     dry_run: bool,
 }

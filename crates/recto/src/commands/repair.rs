@@ -30,6 +30,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 use crate::terminal::text::count;
+use crate::terminal::text::entry;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
@@ -124,7 +125,7 @@ pub(crate) fn cmd_repair(
     if plan.draft.is_unchanged() {
         let message = plan.left.join("; ");
         return Err(CommandError::user("not-repairable", one_line(&message))
-            .with_hint("`recto check` says more"));
+            .with_hint("`recto check` shows the details"));
     }
     let goal = Goal::of(&source, &args.edit, "repaired");
     let has_cycle = plan.fixes.iter().any(|applied| applied.fix == Fix::Cycle);
@@ -215,7 +216,8 @@ pub(crate) fn list(output: &mut Output) -> Result<Outcome, CommandError> {
             let object = ObjectWriter::new().string("fix", fix.name()).string("about", fix.about());
             output.json_line(object)?;
         } else {
-            output.line(&format!("{:20}  {}", fix.name(), fix.about()))?;
+            let lines = entry(&format!("{:20}  ", fix.name()), fix.about(), output.width);
+            lines.iter().try_for_each(|line| output.line(line))?;
         }
     }
     Ok(Outcome::Done)

@@ -53,7 +53,7 @@ pub(crate) fn run(
     let sessions = &inventory.sessions;
     let mode = if args.edit.in_place { args.edit.new.mode() } else { Mode::Preview };
     let is_dry = mode == Mode::Preview;
-    let progress = Progress::new("looking at sessions", output);
+    let progress = Progress::new("checking sessions", output);
     let done = AtomicU64::new(0);
     // Most sessions are whole: that is found out in parallel.
     let broken: Vec<&SessionFile> = each_alone(sessions)
@@ -76,7 +76,7 @@ pub(crate) fn run(
         let whole = sessions.len() - rows.len();
         let verb = if is_dry { "can be repaired" } else { "repaired" };
         output.line(&format!(
-            "{}: {whole} whole, {repaired} {verb}, {left} unchanged",
+            "{}: {whole} intact, {repaired} {verb}, {left} unchanged",
             plural(sessions.len() as u64, "session")
         ))?;
         if is_dry && repaired > 0 {

@@ -174,13 +174,14 @@ impl Answer {
 
     fn write_messages(&self, output: &mut Output) -> Result<(), CommandError> {
         let Ok(messages) = Value::parse(&self.request.messages) else { return Ok(()) };
-        let mut table = Table::new(&[Column::Right, Column::Left, Column::Right, Column::Flexible]);
+        let mut table =
+            Table::new(&[Column::Right, Column::Left, Column::DetailRight, Column::Flexible]);
         for (number, message) in (1u64..).zip(messages.elements()) {
             let role = one_line(&message.str("role").unwrap_or_default());
             let size = bytes(message.bytes().len() as u64);
             table.row([count(number), role, size, blocks(message)]);
         }
-        for cells in table.aligned(output.width) {
+        for cells in table.aligned(output.width.map(|width| width.saturating_sub(2))) {
             output.line(&format!("  {}", cells.join("  ").trim_end()))?;
         }
         Ok(())

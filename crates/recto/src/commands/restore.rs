@@ -80,7 +80,7 @@ pub(crate) struct RestoreArgs {
     /// Restore into another home
     #[arg(long, value_name = "HOME")]
     to: Option<PathBuf>,
-    /// Show what would be restored, and do nothing
+    /// Show what would be restored, without restoring anything
     #[arg(long)]
     dry_run: bool,
 }
@@ -338,10 +338,10 @@ fn tell(
             Verdict::Completed if would => "would complete",
             Verdict::Completed => "completed",
             Verdict::Same => "unchanged",
-            Verdict::Longer => "kept, the home has more",
-            Verdict::Differs => "kept, the home has another file",
+            Verdict::Longer => "kept, the home has a longer version",
+            Verdict::Differs => "kept, the home has a different version",
             Verdict::Nothing => "nothing to restore",
-            Verdict::Refused => "refused, not a path of its kind on this system",
+            Verdict::Refused => "refused, not a valid path on this system",
         };
         output.line(&format!("{what}: {} ({})", one_line(&path), bytes(file.bytes)))?;
         if let Some(known) = &file.archived_as {

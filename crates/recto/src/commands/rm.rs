@@ -40,7 +40,7 @@ pub(crate) struct RmArgs {
     /// Do not ask for confirmation
     #[arg(long, short = 'y')]
     yes: bool,
-    /// Say what would be removed, and remove nothing
+    /// Show what would be removed, without removing anything
     #[arg(long)]
     dry_run: bool,
 }

@@ -43,10 +43,10 @@ pub(crate) struct RunOptions {
     /// Answer and end, without asking you
     #[arg(short = 'p', long)]
     pub(crate) print: bool,
-    /// What is printed: text, json or stream-json
+    /// Output format: text, json or stream-json
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json", "stream-json"], default_value = "text")]
     pub(crate) output_format: String,
-    /// What is read: text or stream-json
+    /// Input format: text or stream-json
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "stream-json"], default_value = "text")]
     pub(crate) input_format: String,
     /// Show answers as they arrive (stream-json)
@@ -55,7 +55,7 @@ pub(crate) struct RunOptions {
     /// Show hooks as they run (stream-json)
     #[arg(long)]
     pub(crate) include_hook_events: bool,
-    /// Show prompts as they are worked on (stream-json)
+    /// Show prompts when work on them begins (stream-json)
     #[arg(long)]
     pub(crate) replay_user_messages: bool,
     /// Show lines of the log as they are written (stream-json)
@@ -67,7 +67,7 @@ pub(crate) struct RunOptions {
     /// The model, or opus, sonnet, haiku
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// The model to ask when that one is overloaded
+    /// The model to use when the first one is overloaded
     #[arg(long, value_name = "MODEL")]
     pub(crate) fallback_model: Option<String>,
     /// How hard the model thinks: low, medium, high, max
@@ -91,13 +91,13 @@ pub(crate) struct RunOptions {
     /// Stop after spending this much, in US dollars
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_budget_usd: Option<String>,
-    /// Token budget for the task, as told to the model
+    /// Token budget for the task, which the model sees
     #[arg(long, value_name = "TOKENS")]
     pub(crate) task_budget: Option<u64>,
     /// Allow these calls without asking, such as 'Bash(git log:*)' Edit
     #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) allowed_tools: Vec<String>,
-    /// Calls that are refused
+    /// Deny these calls
     #[arg(long = "disallowedTools", alias = "disallowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) disallowed_tools: Vec<String>,
     /// Tools to offer: names, '' for none, or default
@@ -106,7 +106,7 @@ pub(crate) struct RunOptions {
     /// default, acceptEdits, plan, dontAsk or bypassPermissions
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<String>,
-    /// Who answers permission questions: stdio, or a tool such as mcp__server__tool
+    /// What answers permission questions: stdio, or a tool such as mcp__server__tool
     #[arg(long, value_name = "TOOL")]
     pub(crate) permission_prompt_tool: Option<String>,
     /// Who can answer permission questions; with none, recto denies such calls
@@ -142,13 +142,13 @@ pub(crate) struct RunOptions {
     /// Replace recto's system prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) system_prompt: Option<String>,
-    /// The same from a file
+    /// The same, from a file
     #[arg(long, value_name = "FILE", conflicts_with = "system_prompt")]
     pub(crate) system_prompt_file: Option<std::path::PathBuf>,
     /// Append to the system prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) append_system_prompt: Option<String>,
-    /// The same from a file
+    /// The same, from a file
     #[arg(long, value_name = "FILE", conflicts_with = "append_system_prompt")]
     pub(crate) append_system_prompt_file: Option<std::path::PathBuf>,
     /// Additional settings, as JSON or a file
@@ -181,7 +181,7 @@ pub(crate) struct RunOptions {
     /// Resume from an earlier message, by its uuid
     #[arg(long, value_name = "UUID", requires = "resume")]
     pub(crate) resume_session_at: Option<String>,
-    /// The prompt of the one turn to skip, by its uuid
+    /// Skip one turn, by the uuid of its prompt
     #[arg(long, value_name = "UUID", requires = "resume_session_at")]
     pub(crate) resume_drops_turn: Option<String>,
     /// Replace old results with notes and skip the oldest turns until the request has this size
@@ -196,7 +196,7 @@ pub(crate) struct RunOptions {
     /// Write logs in the format of this version
     #[arg(long, value_name = "VERSION", value_parser = ["2.1.325", "2.1.29"], default_value = "2.1.325")]
     pub(crate) log_style: String,
-    /// Tell on standard error what happens
+    /// Log what happens to standard error
     #[arg(short = 'd', long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) debug: Option<String>,
     /// The same

@@ -124,7 +124,7 @@ pub(crate) fn cmd_serve(
         output.line(&path)?;
         output.remark(&format!(
             "no browser opens it; curl --unix-socket {path} -L -c cookies -b cookies '{url}' \
-             does, once; Ctrl-C ends the server"
+             does, once; Ctrl-C stops the server"
         ));
     } else {
         output.line(&url)?;
@@ -155,8 +155,8 @@ fn read_listen(args: &ServeArgs) -> Result<Listen, CommandError> {
     let with_port = text.parse::<SocketAddr>().ok();
     let alone = || text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, USUAL_PORT));
     let address = with_port.or_else(alone).ok_or_else(|| {
-        CommandError::user("bad-address", format!("--listen takes an address, not `{text}`"))
-            .with_hint("such as 192.168.1.5, 192.168.1.5:8080 or [fd00::5]:8080")
+        CommandError::user("bad-address", format!("invalid address `{text}` for --listen"))
+            .with_hint("use an address such as 192.168.1.5, 192.168.1.5:8080 or [fd00::5]:8080")
     })?;
     Ok(Listen::Address(address))
 }

@@ -14,7 +14,7 @@ use crate::terminal::text::one_line;
 
 /// Run recto in scripts that call `claude`
 ///
-/// Makes a link named `claude` to this program in a directory. Invoked by that name, recto
+/// Creates a link named `claude` to this program in a directory. Invoked by that name, recto
 /// accepts Claude Code's command line, so scripts and SDKs that start `claude` run recto.
 /// Never replaces an existing file.
 ///
@@ -30,7 +30,7 @@ pub(crate) struct ShimArgs {
 
 #[derive(Debug, Subcommand)]
 enum ShimCommand {
-    /// Make the link
+    /// Create the link
     Install {
         /// The directory
         directory: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) fn cmd_shim(output: &mut Output, args: &ShimArgs) -> Result<Outcome, 
     if output.json {
         output.json_line(ObjectWriter::new().string("link", &link))?;
     } else {
-        output.line(&format!("{} is recto now", one_line(&link)))?;
+        output.line(&format!("{} now runs recto", one_line(&link)))?;
     }
     Ok(Outcome::Done)
 }

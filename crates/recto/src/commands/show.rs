@@ -44,6 +44,7 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
 use crate::terminal::text::safe;
+use crate::terminal::text::wrap_at;
 use crate::terminal::transcript::Answers;
 use crate::terminal::transcript::Options;
 use crate::terminal::transcript::ToolDetail;
@@ -367,7 +368,10 @@ pub(super) fn write_head(
     facts.extend(digest.model.as_deref().map(one_line));
     facts.extend(digest.version.as_deref().map(|version| format!("client {}", one_line(version))));
     facts.extend(found.main().map(|session| bytes(session.bytes())));
-    output.line(&output.paint(Look::Faint, &facts.join(" · ")))
+    for line in wrap_at(&facts, " · ", output.width) {
+        output.line(&output.paint(Look::Faint, &line))?;
+    }
+    Ok(())
 }
 
 fn show_raw(found: &LogFile, output: &mut Output) -> Result<Outcome, CommandError> {

@@ -59,10 +59,10 @@ pub(crate) fn cmd_turns(
 }
 
 fn write_table(turns: &[TurnRow], output: &mut Output) -> Result<(), CommandError> {
-    use Column::Flexible;
-    use Column::Left;
-    use Column::Right;
-    let mut table = Table::new(&[Right, Left, Right, Right, Right, Flexible]);
+    use Column::Detail;
+    use Column::DetailRight;
+    let columns = [Column::Right, Detail, DetailRight, DetailRight, DetailRight, Column::Flexible];
+    let mut table = Table::new(&columns);
     for turn in turns {
         let calls = match (turn.tool_calls, turn.failed_tool_calls) {
             (0, _) => String::new(),

@@ -45,7 +45,7 @@ pub(crate) struct UndoArgs {
     /// Undo even if files have changed since, and back up their current versions
     #[arg(long)]
     force: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would change, without changing anything
     #[arg(long)]
     dry_run: bool,
 }
@@ -141,7 +141,7 @@ pub(crate) fn reverse(
     for (path, backup) in &reversal.kept {
         let path = one_line(&home.relative(path).to_string_lossy());
         let backup = one_line(&backup.to_string_lossy());
-        output.line(&format!("{path} had changed since; that version is kept in {backup}"))?;
+        output.line(&format!("{path} had changed since; backed up that version in {backup}"))?;
     }
     Ok(Outcome::Done)
 }

@@ -56,7 +56,7 @@ pub(crate) fn undo_files(
     let session = find(home, environment, text)?;
     let turns = FileTurns::read(home, &session)?;
     let Some((prompt, plan)) = turns.last_changed()? else {
-        output.remark("no file changes to undo: every file is as the log's snapshots have it");
+        output.remark("no file changes to undo: every file matches its snapshots");
         return Ok(Outcome::Found);
     };
     if !is_dry {
@@ -68,7 +68,7 @@ pub(crate) fn undo_files(
     let verb = if is_dry { "would restore" } else { "restored" };
     output.remark(&format!("{verb} {files} to before the prompt: {before}"));
     if !is_dry {
-        output.remark(&format!("`recto redo --files {}` reverts that", short_id(&session)));
+        output.remark(&format!("`recto redo --files {}` redoes the changes", short_id(&session)));
     }
     Ok(Outcome::Done)
 }
@@ -82,13 +82,13 @@ pub(crate) fn redo_files(
 ) -> Result<Outcome, CommandError> {
     let session = find(home, environment, text)?;
     let Some(plan) = rewind::bring_back(&kept(environment, &session)?)? else {
-        output.remark("nothing to redo: no undo or rewind changed files of this session");
+        output.remark("nothing to redo: no undo or rewind has changed files of this session");
         return Ok(Outcome::Found);
     };
     let directory = FileTurns::read(home, &session)?.directory;
     tell(output, &session, &directory, &plan, false)?;
     let files = plural(plan.changes.len() as u64, "file");
-    output.remark(&format!("brought back the changes of {files} that an undo or a rewind took"));
+    output.remark(&format!("redid the changes to {files}"));
     Ok(Outcome::Done)
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct UnpackArgs {
     /// Give the sessions and their lines new ids, as `recto clone` does
     #[arg(long)]
     new_ids: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would change, without changing anything
     #[arg(long)]
     dry_run: bool,
     /// Only list the contents of the archive

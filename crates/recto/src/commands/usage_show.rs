@@ -128,8 +128,8 @@ fn table(
     // Where there is little room, the bars go first, then what the cache was given.
     let numbers = [
         Column::OptionalRight,
-        Column::Right,
-        Column::Right,
+        Column::DetailRight,
+        Column::DetailRight,
         Column::OptionalRight,
         Column::OptionalRight,
         Column::Right,
@@ -251,13 +251,13 @@ fn reconciled(helpers: Option<&Helpers>, output: &mut Output) -> Result<(), Comm
     if helpers.tokens.all() > 0 {
         let tokens = plural(helpers.tokens.all(), "token");
         text += &format!(
-            " Only Claude Code counted {tokens}: of helpers, such as the one that writes titles, and of failed attempts."
+            " Only Claude Code counted {tokens}: by helpers, such as the title writer, and by failed attempts."
         );
     }
     if helpers.uncounted > 0 {
         let tokens = plural(helpers.uncounted, "token");
         text += &format!(
-            " Claude Code did not count {tokens}: of answers that were cut off or came after its last count."
+            " Claude Code did not count {tokens}: in answers that were cut off or came after its last count."
         );
     }
     output.line("")?;

@@ -198,13 +198,13 @@ impl CallList {
                     false => String::new(),
                 };
                 lines.extend(whole.into_iter().skip(scroll).take(room));
-                format!("{place}Enter closes · Esc goes back")
+                format!("{place}Enter to close · Esc to go back")
             }
             _ => {
                 let first = (marked + 1).saturating_sub(room);
                 let shown = calls.0.iter().enumerate().skip(first).take(room);
                 lines.extend(shown.map(|(at, call)| row(at, call)));
-                "Enter opens a call: its input and whole result · Esc goes back".to_owned()
+                "Enter to open a call: its input and whole result · Esc to go back".to_owned()
             }
         };
         lines.push(vec![(fit(&help, width), Look::Faint)]);

@@ -53,7 +53,7 @@ impl Console {
         if key.code != KeyCode::Enter {
             self.editor.key(key);
         }
-        self.hint = Some("keys answer the question when you stop typing for a second".to_owned());
+        self.hint = Some("stop typing for a second, then keys answer the question".to_owned());
         true
     }
 
@@ -118,7 +118,7 @@ impl Console {
         });
         let choices = choices.collect();
         self.prompts = prompts;
-        self.show_picker(Picker::new(Purpose::Prompt, "Go back to before a prompt", choices))
+        self.show_picker(Picker::new(Purpose::Prompt, "Go back to an earlier prompt", choices))
     }
 
     /// What shall go back, with what would happen to files.
@@ -129,7 +129,7 @@ impl Console {
             choices.insert(0, Choice::new("both", "Conversation and files", ""));
             choices.push(Choice::new("files", "Files only", "the conversation stays"));
         }
-        let mut picker = Picker::new(Purpose::Extent(at), "What should go back?", choices);
+        let mut picker = Picker::new(Purpose::Extent(at), "What do you want to restore?", choices);
         for left in prompt.left.iter().take(4) {
             let left = crate::terminal::text::one_line(left);
             picker.preview.push(vec![(format!("  stays: {left}"), Look::Warning)]);

@@ -269,7 +269,7 @@ fn a_question_names_the_rule_that_always_writes() {
     |❯ 1. Yes
     |  2. Yes, and always: adds Bash(npm test:*) to .claude/settings.local.json
     |  3. No, and say what to do instead
-    |a number or Enter answers · Esc refuses and stops
+    |type a number, or Enter · Esc rejects and stops
     |  opus-5-5 · $0.00 · asks first · main
     ");
     trial.typed("2");
@@ -362,16 +362,16 @@ fn escape_interrupts_and_twice_goes_back() {
         .take(Input::Prompts(vec![prompt("1", "first", files), prompt("2", "second", Vec::new())]));
     insta::assert_snapshot!(rules(&trial.screen()), @r"
     |───
-    |Go back to before a prompt
+    |Go back to an earlier prompt
     |❯ second
     |  first   2 files
-    |type to filter · Enter chooses · Esc goes back
+    |type to filter · Enter to choose · Esc to go back
     |  opus-5-5 · $0.00 · asks first · main
     ");
     trial.key(KeyCode::Down).key(KeyCode::Enter);
     insta::assert_snapshot!(rules(&trial.screen()), @r"
     |───
-    |What should go back?
+    |What do you want to restore?
     |❯ Conversation and files
     |  Conversation only       files stay
     |  Files only              the conversation stays
@@ -385,20 +385,20 @@ fn escape_interrupts_and_twice_goes_back() {
     |    -    five();
     |    +    two();
     |    … 2 more lines
-    |type to filter · Enter chooses · Esc goes back
+    |type to filter · Enter to choose · Esc to go back
     |  opus-5-5 · $0.00 · asks first · main
     ");
     trial.take(Input::Resize(80, 12)).key(KeyCode::PageDown);
     insta::assert_snapshot!(rules(&trial.screen()), @r"
     |───
-    |What should go back?
+    |What do you want to restore?
     |❯ Conversation and files
     |  Conversation only       files stay
     |  Files only              the conversation stays
     |    +    two();
     |    … 2 more lines
     |  +3 -1 src/b.rs
-    |4–6 of 10 · PgUp PgDn · type to filter · Enter chooses · Esc goes back
+    |4–6 of 10 · PgUp PgDn · type to filter · Enter to choose · Esc to go back
     |  opus-5-5 · $0.00 · asks first · main
     ");
     trial.key(KeyCode::Enter);

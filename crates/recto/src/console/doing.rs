@@ -306,7 +306,10 @@ impl<'a> Doing<'a> {
                 format!("{}{state}", file.display())
             });
             let text = lines.collect::<Vec<_>>().join("\n");
-            return Input::Say(Look::Plain, format!("{text}\n# text adds a line to the first"));
+            return Input::Say(
+                Look::Plain,
+                format!("{text}\n`# text` adds a line to the first file"),
+            );
         }
         match notes::remember(&files[0], text) {
             Ok(()) => Input::Say(Look::Faint, format!("added to {}", files[0].display())),
@@ -351,7 +354,7 @@ impl<'a> Doing<'a> {
             None => (None, Some(self.session.clone())),
         };
         let options = RunOptions { resume, session_id, ..self.fresh() };
-        self.switch(options, None, &format!("also works in {}", path.display()))
+        self.switch(options, None, &format!("added the working directory {}", path.display()))
     }
 
     fn export(&self, text: &str) -> Input {

@@ -120,7 +120,7 @@ fn lists_are_answered_with_a_number_where_nothing_can_be_drawn() {
     trial.take(Input::Line("/vi".into()));
     assert!(!trial.scrollback().contains("/vi"), "{}", trial.scrollback());
     trial.asks("Bash", json!({"command": "make"}), Vec::new());
-    assert!(trial.scrollback().contains("a number, y or n answers"), "{}", trial.scrollback());
+    assert!(trial.scrollback().contains("type a number, y or n"), "{}", trial.scrollback());
     trial.take(Input::Line("n".into()));
     trial.take(Input::Sessions(vec![Choice::new("3f2b", "Write the docs", "2 h")]));
     trial.take(Input::Line(String::new()));

@@ -127,5 +127,5 @@ async fn work(
     while let Ok(event) = events.try_recv() {
         let _ = tell.send(Told::Event(Box::new(event)));
     }
-    end.map_err(|error| format!("the session broke: {error}"))
+    end.map_err(|error| format!("the session failed: {error}"))
 }

@@ -176,7 +176,7 @@ impl Running<'_> {
             }
             if let Some(panic) = screen::worker_panic() {
                 return Err(CommandError::user("internal", panic)
-                    .with_hint("this is a bug of recto; the log has everything up to here"));
+                    .with_hint("this is a bug in recto; the log has everything up to here"));
             }
             let (inputs, over) = self.doing.incoming();
             for input in inputs {
@@ -279,7 +279,7 @@ impl Running<'_> {
         let Ok(session) = self.console.session.parse() else { return Ok(()) };
         let known = self.home.inventory().sessions.iter().any(|known| known.id == session);
         if !known {
-            self.console.hint = Some("nothing was said yet".to_owned());
+            self.console.hint = Some("the conversation is still empty".to_owned());
             return Ok(());
         }
         let opening = crate::browser::Opening {

@@ -148,7 +148,7 @@ impl Picker {
             };
             lines.push(vec![(format!("  {}. {about}", at + 1), Look::Plain)]);
         }
-        let help = "a number and Enter chooses; Enter alone goes back";
+        let help = "type a number and Enter; Enter alone goes back";
         lines.push(vec![(help.to_owned(), Look::Faint)]);
         lines
     }
@@ -197,7 +197,7 @@ impl Picker {
         };
         let left = shown.len().saturating_sub(ROWS);
         let more = if left > 0 { format!("{left} more · ") } else { String::new() };
-        let help = format!("{place}{more}type to filter · Enter chooses · Esc goes back");
+        let help = format!("{place}{more}type to filter · Enter to choose · Esc to go back");
         lines.push(vec![(fit(&help, width), Look::Faint)]);
         lines
     }

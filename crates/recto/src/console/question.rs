@@ -177,16 +177,16 @@ impl Question {
                     (fit(&one_line(typed), width.saturating_sub(6)), Look::Plain),
                     ("▏".to_owned(), Look::User),
                 ]);
-                lines.push(vec![(fit("Enter sends · Esc goes back", width), Look::Faint)]);
+                lines.push(vec![(fit("Enter to send · Esc to go back", width), Look::Faint)]);
             }
             None if is_multiple => {
                 lines.push(vec![(
-                    fit("Space ticks · Enter answers · Esc stops", width),
+                    fit("Space to tick · Enter to answer · Esc to stop", width),
                     Look::Faint,
                 )]);
             }
             None => lines.push(vec![(
-                fit("a number or Enter answers · Esc refuses and stops", width),
+                fit("type a number, or Enter · Esc rejects and stops", width),
                 Look::Faint,
             )]),
         }
@@ -198,9 +198,11 @@ impl Question {
         let mut lines = self.lines(width);
         lines.pop();
         let help = match (&self.typing, self.models_question()) {
-            (Some(_), _) => "a line says what to do instead",
-            (None, Some(_)) => "a number answers, or your own words",
-            (None, None) => "a number, y or n answers; other words are a no that says what to do",
+            (Some(_), _) => "type what to do instead",
+            (None, Some(_)) => "type a number, or your own answer",
+            (None, None) => {
+                "type a number, y or n; anything else means no and tells the model what to do"
+            }
         };
         lines.push(vec![(help.to_owned(), Look::Faint)]);
         lines

@@ -62,7 +62,7 @@ pub(crate) struct NewArgs {
     /// The title of the new session
     #[arg(long, value_name = "TITLE")]
     pub(crate) title: Option<String>,
-    /// Say what would be done, and do nothing
+    /// Show what would change, without changing anything
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

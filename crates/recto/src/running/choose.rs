@@ -108,9 +108,9 @@ fn is_alone(home: &Home, source: &SessionFile) -> Result<(), Refused> {
         live.iter().find(|client| client.session == source.id && client.alive && client.pid != own);
     match other {
         Some(client) => {
-            let message = format!("the session runs in another client (process {})", client.pid);
+            let message = format!("the session is running elsewhere (process {})", client.pid);
             let error = CommandError::user("live-session", message);
-            Err(Refused::Command(error.with_hint("add --fork-session to go on in a copy")))
+            Err(Refused::Command(error.with_hint("add --fork-session to continue in a copy")))
         }
         None => Ok(()),
     }

@@ -72,7 +72,7 @@ fn words(event: &TurnEvent) -> Option<(&'static str, String)> {
         TurnEvent::System(line) => ("session", name(line, "subtype")),
         TurnEvent::Control(line) => ("control", name(line, "type")),
         TurnEvent::Told(text) => ("session", text.clone()),
-        TurnEvent::Ended(_) => ("session", "the turn is over".to_owned()),
+        TurnEvent::Ended(_) => ("session", "turn ended".to_owned()),
         _ => return None,
     })
 }

@@ -169,7 +169,7 @@ async fn steer(
     }
     surface.finish(output)?;
     let end = end.map_err(|error| {
-        Refused::Command(CommandError::user("run-failed", format!("the session broke: {error}")))
+        Refused::Command(CommandError::user("run-failed", format!("the session failed: {error}")))
     })?;
     for complaint in &end.complaints {
         complain(&format!("{}\n", crate::terminal::text::safe(complaint)));

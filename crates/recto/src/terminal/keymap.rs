@@ -69,7 +69,10 @@ impl Keymap {
                 *other != letter && keymap.code_of(*other).unwrap_or(KeyCode::Char(*other)) == code
             });
             if is_taken {
-                return Err((command.to_owned(), "another command has this key".to_owned()));
+                return Err((
+                    command.to_owned(),
+                    "another command already uses this key".to_owned(),
+                ));
             }
         }
         Ok(keymap)

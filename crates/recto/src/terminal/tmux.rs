@@ -8,7 +8,7 @@ pub(crate) fn go_to(pid: u32) -> Result<(), String> {
     let panes = run("tmux", &["list-panes", "-a", "-F", "#{pane_pid} #{pane_id}"])?;
     let processes = run("ps", &["-A", "-o", "pid=,ppid="])?;
     let pane = pane_of(pid, &panes, &processes)
-        .ok_or_else(|| format!("process {pid} does not run in a pane of this tmux"))?;
+        .ok_or_else(|| format!("process {pid} is not in a pane of this tmux"))?;
     run("tmux", &["switch-client", "-t", &pane]).map(drop)
 }
 

@@ -380,7 +380,7 @@ impl<'a> Transcript<'a> {
         if !is_full || start.is_empty() {
             let first: Vec<&str> = start.lines().take(RESULT_LINES).collect();
             self.result_text(&first.join("\n"), is_error, lines)?;
-            let more = format!("… {} in all, in {name}", bytes(file.bytes));
+            let more = format!("… {} in total, in {name}", bytes(file.bytes));
             return lines(set_in("    ", Look::Faint, &more));
         }
         let look = if is_error { Look::Bad } else { Look::Faint };
@@ -390,7 +390,7 @@ impl<'a> Transcript<'a> {
             lines(set_in(std::mem::replace(&mut lead, "    "), look, &line))
         })?;
         if file.bytes > MOST_SHOWN {
-            let more = format!("… cut, {} in all, in {name}", bytes(file.bytes));
+            let more = format!("… cut, {} in total, in {name}", bytes(file.bytes));
             lines(set_in("    ", Look::Warning, &more))?;
         }
         Ok(())

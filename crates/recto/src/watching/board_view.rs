@@ -95,8 +95,11 @@ impl View<'_> {
                 true => self.nothing_shown(),
                 false => "looking…".to_owned(),
             };
-            let line = Rect { y: area.y + 1, height: 1, ..inset(area) };
-            self.theme.put(buffer, line, &[span(text, Look::Faint)]);
+            let area = inset(area);
+            for (y, text) in (area.y + 1..area.bottom()).zip(wrap(&text, area.width.into())) {
+                let line = Rect { y, height: 1, ..area };
+                self.theme.put(buffer, line, &[span(text, Look::Faint)]);
+            }
             return;
         }
         let selected = self.board.selected();

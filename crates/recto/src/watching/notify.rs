@@ -158,7 +158,7 @@ fn finish(mut program: Command) -> io::Result<()> {
             Some(status) => return Err(io::Error::other(format!("it ended with {status}"))),
             None if begin.elapsed() > PATIENCE => {
                 stop(&mut child)?;
-                return Err(io::Error::other("it did not end"));
+                return Err(io::Error::other("it timed out"));
             }
             None => thread::sleep(Duration::from_millis(20)),
         }

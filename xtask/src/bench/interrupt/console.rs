@@ -206,7 +206,7 @@ impl Desk {
         self.forget();
         let begun = Instant::now();
         self.keys.write_all(b"\x1b")?;
-        self.wait("the turn is over", || self.count(SIGN) > 0 && self.count(READY) > 0)?;
+        self.wait("turn ended", || self.count(SIGN) > 0 && self.count(READY) > 0)?;
         let end = begun.elapsed();
         self.wait("all processes are gone", || self.is_alone())?;
         let death = begun.elapsed();

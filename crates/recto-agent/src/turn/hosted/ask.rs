@@ -58,7 +58,7 @@ pub(in crate::turn) async fn serve_tool(
             });
             let answer = match shared.servers.tool(&tool) {
                 Some(known) => shared.servers.call(&known, &input, &question.id).await,
-                None => Err(format!("MCP tool {tool} is not there")),
+                None => Err(format!("there is no MCP tool {tool}")),
             };
             let reply = match answer {
                 Ok(result) => {

@@ -155,7 +155,7 @@ impl Desk {
 
 /// Commands that a prompt may name: name, what it does, what it takes.
 const COMMANDS: [(&str, &str, &str); 3] = [
-    ("clear", "Start over: a new session that knows nothing of this one", ""),
-    ("compact", "Replace the conversation by a summary of it", "[what the summary must keep]"),
-    ("model", "Ask another model from now on", "<model>"),
+    ("clear", "Start a new session without this one's context", ""),
+    ("compact", "Replace the conversation with a summary", "[what the summary must keep]"),
+    ("model", "Switch to another model", "<model>"),
 ];

@@ -34,7 +34,7 @@ pub(crate) async fn explain(
         None | Some("time") => ExplainOrder::Time,
         Some("amount") => ExplainOrder::Amount,
         Some(_) => {
-            let failure = Failure::bad_request("bad-parameter", "`sort` has no such value");
+            let failure = Failure::bad_request("bad-parameter", "invalid value for `sort`");
             return Err(failure.with_hint("time or amount"));
         }
     };

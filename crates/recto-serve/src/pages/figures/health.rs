@@ -148,24 +148,24 @@ fn body(ward: &Ward, shown: Shown, number: usize) -> Markup {
                 a href="/health?show=all" aria-current=[(shown == Shown::All).then_some("true")] { "All" }
             }
             p {
-                "How much of each session clients would bring back on resume, in percent of the messages that are not skipped on purpose. "
-                "Nothing is changed from here: copy a command and run it in a terminal."
+                "How much of each session Claude Code would restore on resume, as a percentage of the messages it does not skip on purpose. "
+                "This page changes nothing: copy a command and run it in a terminal."
             }
         }
         (progress(ward.progress))
         dl.cards {
             (card("Sessions", &count(ward.sessions as u64), &plural(ward.lines, "line")))
             (card("With problems", &count(ward.sick as u64), if ward.sick == 0 { "all is well" } else { "sessions and subagents" }))
-            (card("Lost on resume", &count(ward.lost), "messages, by the newest clients"))
-            (card("Damaged lines", &count(ward.damaged_lines), "no JSON object"))
+            (card("Lost on resume", &count(ward.lost), "messages, in the newest clients"))
+            (card("Damaged lines", &count(ward.damaged_lines), "not JSON objects"))
             @if ward.unreadable > 0 { (card("Unreadable", &count(ward.unreadable as u64), "logs")) }
         }
         @if ward.sick > 0 {
             div.panel {
                 div.panel-body {
                     dl.commands {
-                        (command("See what can be repaired in all of them", "recto repair --all"))
-                        (command("Repair all of them, with backups", "recto repair --all --in-place"))
+                        (command("See what can be repaired in all sessions", "recto repair --all"))
+                        (command("Repair all sessions, with backups", "recto repair --all --in-place"))
                         (command("Undo the last change", "recto undo"))
                     }
                 }
@@ -247,13 +247,13 @@ fn problems(looked: &Looked, id: Option<&str>, agent: Option<&str>) -> Markup {
     html! {
         div.table-scroll {
             table.table {
-                thead { tr { th { "Problem" } th.number { "Line" } th { "What follows" } } }
+                thead { tr { th { "Problem" } th.number { "Line" } th { "Effect" } } }
                 tbody {
                     @if !looked.damaged.is_empty() {
                         tr {
                             td.nowrap { span.tag.bad { (ProblemClass::DamagedLine.name()) } }
                             td.number { (line_numbers(&looked.damaged)) }
-                            td.wide-text { (plural(looked.damaged.len() as u64, "line")) " cannot be read: what stood there is lost to clients" }
+                            td.wide-text { (plural(looked.damaged.len() as u64, "line")) " cannot be read: Claude Code skips it" }
                         }
                     }
                     @for problem in listed {

@@ -229,9 +229,9 @@ fn quality_body(insight: &QualityInsight, asked: &Asked) -> Markup {
     html! {
         dl.cards {
             (figure("Failed calls", &count(total.failed), &html! { "of " (plural(total.calls, "call")) ", " (percent(total.failed_percent())) }))
-            (figure("Retries", &count(total.retries), &html! { (count(total.repaired)) " repaired it" }))
+            (figure("Retries", &count(total.retries), &html! { (count(total.repaired)) " repaired" }))
             (figure("Stopped turns", &count(total.interrupted), &html! { "of " (plural(total.turns, "turn")) }))
-            (figure("API errors", &count(total.api_errors), &html! { "answers of the API" }))
+            (figure("API errors", &count(total.api_errors), &html! { "error responses" }))
         }
         section.panel aria-label="Quality" {
             div.table-scroll {

@@ -194,7 +194,7 @@ fn answer_markup(typed: &Typed, answer: &SearchAnswer, zone: &TimeZone) -> Marku
                 }
             }
             (paging(&typed.link(), typed.page, total, "places"))
-            @if answer.total > total { p.faint { "Only the first " (count(total as u64)) " are listed; more words find fewer." } }
+            @if answer.total > total { p.faint { "Lists only the first " (count(total as u64)) " are listed; more words find fewer." } }
         }
     }
 }
@@ -273,23 +273,23 @@ fn with_words(address: &str, parts: &[Part]) -> String {
 
 fn help(is_open: bool) -> Markup {
     let rows = [
-        ("borrow checker", "all words, in one text"),
-        ("\"connection refused\"", "words that follow each other"),
-        ("pars*", "the beginning of a word"),
-        ("parse_line OR parseLine", "one of them; names of code are also found by their parts"),
+        ("borrow checker", "every word, in the same message"),
+        ("\"connection refused\"", "an exact phrase"),
+        ("pars*", "a prefix"),
+        ("parse_line OR parseLine", "either of them; also matches parts of names in code"),
         ("error -test", "without a word"),
         ("tool:Bash", "calls of a tool and their results"),
         (
             "role:user",
-            "what was typed; also assistant, thinking, tool-input, tool-result, summary, title, plan",
+            "what you typed; also assistant, thinking, tool-input, tool-result, summary, title, plan",
         ),
         ("file:src/main.rs", "calls about a file"),
         ("is:error", "calls that failed"),
-        ("model:opus  branch:main", "lines of a model or a branch"),
-        ("project:app", "sessions of a project; -project:app those of others"),
-        ("after:7d  before:2026-11-01", "lines of a time"),
-        ("session:3f2a1b4c", "one session, by the beginning of its id"),
-        ("tag:release  is:starred", "sessions that you marked"),
+        ("model:opus  branch:main", "messages of a model or on a branch"),
+        ("project:app", "sessions of a project; -project:app excludes them"),
+        ("after:7d  before:2026-11-01", "a time range"),
+        ("session:3f2a1b4c", "one session, by id prefix"),
+        ("tag:release  is:starred", "sessions you tagged or starred"),
     ];
     html! {
         details.panel.search-help open[is_open] {

@@ -110,7 +110,7 @@ pub(crate) fn body(question: &UsageQuestion, figures: &UsageFigures, sides: &Sid
             a href=(link.at("/usage/groups").with("group", "tool").without(&["by", "show"])) { "By tool" }
             a href=(link.at("/usage/groups").with("group", "agent").without(&["by", "show"])) { "By subagent" }
             a href="/usage/compare" { "Compare periods" }
-            a href=(link.at("/usage/explain").without(&["by", "show"]).with("sort", "amount")) { "Dearest messages" }
+            a href=(link.at("/usage/explain").without(&["by", "show"]).with("sort", "amount")) { "Most expensive messages" }
         }
         (filters(question, figures, &link))
         @if figures.total.messages == 0 {
@@ -331,7 +331,7 @@ fn attribution(question: &UsageQuestion, figures: &UsageFigures, link: &Link) ->
         section.panel aria-labelledby="attribution" {
             div.panel-head {
                 h2 #attribution { @if metric == Metric::Cost { "Cost" } @else { "Tokens" } " by " (name) }
-                span.faint { "An area leads to its own figures" }
+                span.faint { "Select an area to see its figures" }
             }
             div.panel-body { (treemap(&format!("Shares by {name}; the tables below have the figures"), &tiles)) }
         }

@@ -30,8 +30,8 @@ pub(super) fn cards(question: &UsageQuestion, figures: &UsageFigures, link: &Lin
         }
         @if let Some(period) = question.period.before() {
             p.faint.against {
-                @if before.is_some() { "Changes are against the period before, " (period.text()) "." }
-                @else { "There is nothing to compare with: no messages in the period before, " (period.text()) "." }
+                @if before.is_some() { "Compared with the previous period, " (period.text()) "." }
+                @else { "Nothing to compare with: no messages in the previous period, " (period.text()) "." }
             }
         }
     }
@@ -110,7 +110,7 @@ fn count_cards(question: &UsageQuestion, figures: &UsageFigures) -> [Card; 5] {
 
 fn at_most(total: &Total) -> String {
     match total.most_output == total.tokens.output {
-        true => "all that models wrote".into(),
+        true => "everything models wrote".into(),
         // Some clients log fewer tokens than there were.
         false => format!("up to {} by estimate", short(total.most_output)),
     }

@@ -42,8 +42,8 @@ fn side(parameters: &mut Parameters, name: &str) -> Result<Option<(Dimension, St
         _ => None,
     };
     dimension.map(Some).ok_or_else(|| {
-        Failure::bad_request("bad-parameter", format!("`{name}` is not something to compare"))
-            .with_hint("it is `model:` or `project:` with a name behind it")
+        Failure::bad_request("bad-parameter", format!("invalid value for `{name}`"))
+            .with_hint("write `model:NAME` or `project:NAME`")
     })
 }
 
@@ -190,6 +190,6 @@ fn table(left: &Side<'_>, right: &Side<'_>, known: &Names, link: &Link) -> Marku
                 }
             }
         }
-        p.faint { a href=(link.at("/usage/explain").without(&["by", "show", "left", "right"])) { "Where each amount is from" } }
+        p.faint { a href=(link.at("/usage/explain").without(&["by", "show", "left", "right"])) { "How each amount is computed" } }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) async fn groups(
         "tool" => vec![Dimension::Tool],
         "agent" => vec![Dimension::Agent, Dimension::Session],
         _ => {
-            let failure = Failure::bad_request("bad-parameter", "`group` has no such value");
+            let failure = Failure::bad_request("bad-parameter", "invalid value for `group`");
             return Err(failure.with_hint("tool or agent"));
         }
     };
@@ -72,7 +72,7 @@ pub(crate) async fn groups(
             @else {
                 div.table-scroll {
                     table.table {
-                        thead { tr { th { @if is_tool { "Messages that call" } @else { "Subagent" } } th.number { "Messages" } th.number { "Tokens" } th.number { "Cache hit" } th.number { "Cost" } th { span.unseen { "Share" } } } }
+                        thead { tr { th { @if is_tool { "Tools called" } @else { "Subagent" } } th.number { "Messages" } th.number { "Tokens" } th.number { "Cache hit" } th.number { "Cost" } th { span.unseen { "Share" } } } }
                         tbody {
                             @for row in rows.iter().take(MOST_ROWS) {
                                 tr {

@@ -199,12 +199,15 @@ pub(super) fn notes(figures: &UsageFigures) -> Markup {
     let total = &figures.total;
     let told = [
         (doubts.unknown_way, "sent in a way that has no public price: the cost is unknown"),
-        (doubts.bad_count, "with an impossible count, which is skipped"),
-        (doubts.no_id, "without an id: each line counts"),
-        (doubts.tiers_differ, "with more cache writes by lifetime than in all: the former count"),
-        (doubts.no_time, "without a time: no period includes it"),
+        (doubts.bad_count, "with an impossible count, which recto skips"),
+        (doubts.no_id, "without an id: recto counts every line"),
+        (
+            doubts.tiers_differ,
+            "with more cache writes by lifetime than in total: recto counts the former",
+        ),
+        (doubts.no_time, "without a time: outside every period"),
         (doubts.in_the_future, "in the future"),
-        (total.under_reported, "of clients that write too few output tokens"),
+        (total.under_reported, "from clients that log too few output tokens"),
     ];
     let has_notes = told.iter().any(|(number, _)| *number > 0)
         || !doubts.unknown_models.is_empty()

@@ -120,7 +120,7 @@ fn strip(costs: &SessionCosts) -> Markup {
                 span #cost-here .faint {}
             }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-                aria-label=(format!("Cost of {}, in all {}; the table below lists the most expensive", plural(turns.len() as u64, "turn"), money(total))) {
+                aria-label=(format!("Cost of {}, {} in total; the table below lists the most expensive", plural(turns.len() as u64, "turn"), money(total))) {
                 path.cost-bars d=(bars) {}
                 path.cost-sum d=(line) {}
                 @if !marks.is_empty() { path.cost-misses d=(marks) {} }
@@ -156,7 +156,7 @@ fn tables(id: SessionName, costs: &SessionCosts) -> Markup {
                 section {
                     h2 { "Top tools" }
                     table.table {
-                        thead { tr { th { "Messages that call" } th.number { "Messages" } th.number { "Cost" } } }
+                        thead { tr { th { "Tools called" } th.number { "Messages" } th.number { "Cost" } } }
                         tbody {
                             @for tool in costs.tools.iter().take(TOP) {
                                 tr { td { bdi { (shown(&tool.tool)) } } td.number { (count(tool.messages)) } td.number { (money(tool.cost_usd)) } }

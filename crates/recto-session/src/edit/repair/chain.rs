@@ -80,7 +80,7 @@ pub(super) fn linear_chains(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
         Fix::LinearChain,
         bench.number_of(first),
         format!(
-            "{count} of {} lines of the current branch follow another line now",
+            "{count} of {} lines of the current branch now follow another line",
             found.meant.len()
         ),
         edits,

@@ -257,7 +257,7 @@ pub(super) fn edits_of(bench: &Bench<'_, '_, '_>, id: NodeId, finding: Finding) 
         Finding::Line(line, why) => (hung(line).into(), Words::hung(bench.number_of(line), why)),
         Finding::Beginning => (
             Edit::Parent(sheet, None).into(),
-            "nothing that it could follow is left; it begins the conversation".into(),
+            "nothing is left for it to follow; it starts the conversation".into(),
         ),
         Finding::Nowhere => (Vec::new().into(), "".into()),
         Finding::PutBack { bytes, place } => (
@@ -267,7 +267,7 @@ pub(super) fn edits_of(bench: &Bench<'_, '_, '_>, id: NodeId, finding: Finding) 
         Finding::Past { line, place } => (
             hung(line).into(),
             format!(
-                "its parent is in {place} and no part of this conversation; linked to line {}, which that follows",
+                "its parent is in {place}, not in this conversation; linked to line {}, which the parent follows",
                 bench.number_of(line)
             )
             .into(),

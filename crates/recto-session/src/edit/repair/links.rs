@@ -93,7 +93,7 @@ pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
         steps.push(step);
     }
     if bench.makes(Fix::MissingParent) {
-        let words = |line| format!("line {line}: the line that it follows is nowhere to be found");
+        let words = |line| format!("line {line}: cannot find the line that it follows");
         bench.left.extend(nowhere.into_iter().map(words));
     }
     Ok(steps)

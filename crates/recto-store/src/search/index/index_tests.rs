@@ -448,7 +448,7 @@ fn a_difference_is_told() {
     world.append(&name, &prompt("three"));
     assert_eq!(verify(), ["has changed since it was indexed"]);
     fs::remove_file(world.log(&name)).unwrap();
-    assert_eq!(verify(), ["is in the index and not on disk"]);
+    assert_eq!(verify(), ["is in the index but not on disk"]);
 }
 
 /// What happens to the tree.

@@ -168,14 +168,14 @@ impl Index {
     ) -> Result<Index, StoreError> {
         let path = Index::path(home, cache);
         if is_without_sums(&path) {
-            let why = "it is of another version".into();
+            let why = "it is from another version".into();
             return Err(IndexError::Damaged { why }.into());
         }
         write_ahead::check(&path)?;
         let connection = page_sums::open(&path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(patience)?;
         if version(&connection)? != VERSION {
-            let why = "it is of another version".into();
+            let why = "it is from another version".into();
             return Err(IndexError::Damaged { why }.into());
         }
         Ok(Index { connection, path, is_new: false, was_old: false })

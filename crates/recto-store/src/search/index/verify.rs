@@ -194,7 +194,7 @@ impl Home {
                 [file],
                 |row| row.get(0),
             )?;
-            differs(&name, "is in the index and not on disk");
+            differs(&name, "is in the index but not on disk");
         }
         let all: u64 = logs.iter().map(|log| log.bytes()).sum();
         let mut done = 0;

@@ -54,7 +54,12 @@ pub(super) fn refused(error: ViewError) -> CommandError {
 }
 
 fn session(entry: &Entry) -> Result<SessionId, CommandError> {
-    let missing = || CommandError::user("no-session", "a subagent is part of its session");
+    let missing = || {
+        CommandError::user(
+            "no-session",
+            "a subagent cannot be changed on its own, only with its session",
+        )
+    };
     entry.log.session.filter(|_| !entry.log.is_agent()).ok_or_else(missing)
 }
 
@@ -79,10 +84,9 @@ fn fork(library: &Library, entry: &Entry, turn: u32) -> Result<Report, CommandEr
 fn remove(library: &Library, sessions: &[SessionId]) -> Result<Report, CommandError> {
     let done = library.remove(sessions).map_err(refused)?;
     let text = format!(
-        "removed {} ({}); U brings {} back",
+        "removed {} ({}); U undoes it",
         plural(done.sessions.len() as u64, "session"),
-        bytes(done.bytes),
-        if done.sessions.len() == 1 { "it" } else { "them" }
+        bytes(done.bytes)
     );
     Ok(Report::Changed { text, removed: done.sessions })
 }

@@ -113,10 +113,10 @@ impl View<'_> {
             }
             Overlay::Resume { entry } => {
                 let pid = entry.live.map_or(0, |live| live.pid);
-                let text = format!("This session is open in a client (process {pid}).");
+                let text = format!("This session is already open (process {pid}).");
                 let mut lines = vec![
                     vec![span(text, Look::Warning)],
-                    vec![span("Two clients would write to one log.", Look::Plain)],
+                    vec![span("Two programs would write to the same log.", Look::Plain)],
                     Vec::new(),
                     choice('y', "resume it here anyway"),
                 ];

@@ -313,6 +313,7 @@ fn fill(spans: Vec<Span>, room: usize) -> Vec<Vec<Span>> {
     for (text, look) in spans {
         for word in text.replace('\n', " ").split_inclusive(' ') {
             if used > 0 && used + word.trim_end().width() > room {
+                without_last_space(&mut line);
                 lines.push(std::mem::take(&mut line));
                 used = 0;
             }
@@ -322,6 +323,14 @@ fn fill(spans: Vec<Span>, room: usize) -> Vec<Vec<Span>> {
     }
     lines.push(line);
     lines
+}
+
+/// The space that a line was broken at is not part of it: it would be one column too many.
+fn without_last_space(line: &mut Vec<Span>) {
+    if let Some((word, _)) = line.last_mut() {
+        word.truncate(word.trim_end_matches(' ').len());
+    }
+    line.pop_if(|(word, _)| word.is_empty());
 }
 
 #[cfg(test)]
@@ -368,6 +377,17 @@ mod tests {
     #[test]
     fn long_lines_wrap_below_their_mark() {
         assert_eq!(shown("- one two three four five", 16), ["• one two three", "  four five"]);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_page() {
+        for text in ["four five sixe seven", "- four five sixe seven", "> four **five** sixe sev"] {
+            for line in markdown(text, 16) {
+                let wide: usize = line.iter().map(|(text, _)| text.width()).sum();
+                assert!(wide <= 16, "{line:?}");
+            }
+        }
+        assert_eq!(markdown("aaaa bbbb cccccc dddd", 16).len(), 2);
     }
 
     #[test]

@@ -108,6 +108,41 @@ pub(crate) fn wrap_each<E>(
     Ok(())
 }
 
+/// Parts with a separator between them, on lines of at most `width` if none is wider.
+pub(crate) fn wrap_at(parts: &[String], separator: &str, width: Option<usize>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let room = |line: &String| {
+            let wide = width_of(line) + width_of(separator) + width_of(part);
+            width.is_none_or(|width| wide <= width)
+        };
+        match lines.last_mut().filter(|line| room(line)) {
+            Some(line) => {
+                line.push_str(separator);
+                line.push_str(part);
+            }
+            None => lines.push(part.clone()),
+        }
+    }
+    lines
+}
+
+/// A name, padded, and a text about it, which wraps below itself; without a width, in one line.
+pub(crate) fn entry(name: &str, about: &str, width: Option<usize>) -> Vec<String> {
+    let Some(width) = width else { return vec![format!("{}\t{about}", name.trim_end())] };
+    let column = width_of(name).min(width / 2);
+    let blank = " ".repeat(column);
+    let mut lines: Vec<String> = wrap(about, width - column);
+    let is_beside = width_of(name) <= column;
+    for (at, line) in lines.iter_mut().enumerate() {
+        line.insert_str(0, if at == 0 && is_beside { name } else { &blank });
+    }
+    if !is_beside {
+        lines.insert(0, name.trim_end().to_owned());
+    }
+    lines
+}
+
 /// Cuts a path to a width at its beginning: the end says most.
 pub(crate) fn fit_path(path: &str, width: usize) -> String {
     if width_of(path) <= width {
@@ -146,6 +181,10 @@ pub(crate) enum Column {
     OptionalRight,
     /// What all others leave; goes if that is little.
     Spare,
+    /// As wide as its widest cell; goes where the rest would be cut: a narrow terminal.
+    Detail,
+    /// The same, with the text at the right.
+    DetailRight,
 }
 
 /// The widest cell of a table: wider than anything a person reads in one.
@@ -211,9 +250,11 @@ impl Table {
     pub(crate) fn aligned(self, width: Option<usize>) -> Vec<Vec<String>> {
         let widths = self.widths(width);
         let cell = |at: usize, text: &str| match self.columns[at] {
-            Column::Right | Column::OptionalRight => padded_left(text, widths[at]),
+            Column::Right | Column::OptionalRight | Column::DetailRight => {
+                padded_left(text, widths[at])
+            }
             Column::Path => padded(&fit_path(text, widths[at]), widths[at]),
-            Column::Left | Column::Flexible | Column::Optional | Column::Spare => {
+            Column::Left | Column::Flexible | Column::Optional | Column::Spare | Column::Detail => {
                 padded(text, widths[at])
             }
         };
@@ -267,7 +308,9 @@ impl Table {
                     | Column::Right
                     | Column::Optional
                     | Column::OptionalRight
-                    | Column::Spare => *width,
+                    | Column::Spare
+                    | Column::Detail
+                    | Column::DetailRight => *width,
                 })
                 .sum();
             sum + GAP * shown.saturating_sub(1)
@@ -279,9 +322,13 @@ impl Table {
             let comfort = match self.columns[at] {
                 Column::Optional => COMFORT,
                 Column::OptionalRight => COMFORT_BESIDE_FIGURES,
-                Column::Left | Column::Right | Column::Flexible | Column::Path | Column::Spare => {
-                    continue;
-                }
+                Column::Left
+                | Column::Right
+                | Column::Flexible
+                | Column::Path
+                | Column::Spare
+                | Column::Detail
+                | Column::DetailRight => continue,
             };
             if used(widths, comfort) > room {
                 widths[at] = 0;
@@ -290,6 +337,12 @@ impl Table {
         let needs = places(Column::Flexible).map(|at| natural[at].min(NARROW)).max();
         if needs.is_some_and(|needs| used(widths, needs) > room) {
             places(Column::Path).for_each(|at| widths[at] = 0);
+        }
+        for at in (0..widths.len()).rev() {
+            let is_detail = matches!(self.columns[at], Column::Detail | Column::DetailRight);
+            if is_detail && used(widths, LEAST) > room {
+                widths[at] = 0;
+            }
         }
         // Paths keep a little, titles get what they need of the rest, and paths what is left.
         let mut left = room.saturating_sub(used(widths, 0));
@@ -320,6 +373,40 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entry_wraps_below_itself() {
+        let lines = ["cycle   cut a cycle at", "        its first line"];
+        assert_eq!(entry("cycle   ", "cut a cycle at its first line", Some(24)), lines);
+        assert_eq!(
+            entry("a-long-name  ", "cut a cycle", Some(16)),
+            ["a-long-name", "        cut a", "        cycle"]
+        );
+        assert_eq!(entry("cycle   ", "cut", None), ["cycle\tcut"]);
+    }
+
+    #[test]
+    fn parts_stay_whole_where_they_wrap() {
+        let parts = ["3f2a1b4c", "~/code/app", "main"].map(str::to_owned);
+        assert_eq!(wrap_at(&parts, " · ", Some(22)), ["3f2a1b4c · ~/code/app", "main"]);
+        assert_eq!(wrap_at(&parts, " · ", None), ["3f2a1b4c · ~/code/app · main"]);
+    }
+
+    #[test]
+    fn details_go_where_the_terminal_is_narrow() {
+        let rows = |room: usize| -> Vec<String> {
+            let mut table =
+                Table::new(&[Column::Left, Column::Detail, Column::DetailRight, Column::Flexible]);
+            table.row(["3f2a", "2026-11-14", "12 calls", "Repair the parser"].map(str::to_owned));
+            table.row(["9a2e", "2026-11-15", "1 call", "Write"].map(str::to_owned));
+            table.aligned(Some(room)).into_iter().map(|cells| cells.join("  ")).collect()
+        };
+        let cut = "3f2a  2026-11-14  12 calls  Repair th…";
+        assert_eq!(rows(38), [cut, "9a2e  2026-11-15    1 call  Write     "]);
+        assert_eq!(rows(37)[0], "3f2a  2026-11-14  Repair the parser");
+        assert_eq!(rows(27)[0], "3f2a  Repair the parser");
+        assert_eq!(rows(20)[0], "3f2a  Repair the pa…");
+    }
 
     #[test]
     fn wide_characters_count_twice() {
