@@ -1,11 +1,14 @@
 //! What a machine says of itself in a store.
 
 use jiff::Timestamp;
+use recto_store::keep::Archive;
 use recto_store::keep::MachineId;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::error::CollectError;
 use crate::report::SendReport;
+use crate::store::Store;
 
 /// Where machines say what they are.
 pub(crate) const FOLDER: &str = "machines/v1";
@@ -65,11 +68,32 @@ impl Beat {
         }
     }
 
+    /// What a machine says in a directory that it archives to: everything is there, as it is.
+    fn of_archive(facts: &MachineFacts, machine: MachineId, files: u64, now: Timestamp) -> Beat {
+        let report = SendReport { files, ..SendReport::default() };
+        Beat::new(facts, machine, "raw", now, &report)
+    }
+
     pub(crate) fn key(machine: MachineId) -> String {
         format!("{FOLDER}/machine={machine}.json")
     }
 
     pub(crate) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+impl Store {
+    /// Says who archives to this directory.
+    pub fn note_archive(
+        &self,
+        archive: &Archive,
+        facts: &MachineFacts,
+        now: Timestamp,
+    ) -> Result<(), CollectError> {
+        let machine = archive.machine();
+        let beat = Beat::of_archive(facts, machine, archive.files()?.len() as u64, now);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(self.put_over(&Beat::key(machine), beat.to_json().into()))
     }
 }

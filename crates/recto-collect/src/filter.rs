@@ -121,6 +121,12 @@ impl<'a> LineFilter<'a> {
     }
 }
 
+/// The end of a log that no line end follows, with as much of it as of a line. It has no line end
+/// then, either.
+pub(crate) fn end_of_log(policy: &Policy, bytes: Vec<u8>) -> Vec<u8> {
+    reduced(policy.content, &bytes).unwrap_or(bytes)
+}
+
 /// A whole file as the policy lets it go; none if it cannot be searched for secrets.
 pub(crate) fn whole(
     policy: &Policy,

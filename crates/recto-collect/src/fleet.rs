@@ -10,6 +10,7 @@ use recto_log::SessionId;
 use recto_store::keep::FileKey;
 use recto_store::keep::MachineId;
 use recto_store::keep::SegmentKey;
+use recto_store::keep::forgotten_prefix;
 use recto_store::keep::session_of;
 
 use crate::beat::Beat;
@@ -21,8 +22,6 @@ use crate::verify::read_machine;
 
 /// How many machines are listed at the same time.
 const AT_ONCE: usize = 8;
-/// Where it is noted what must not come back.
-pub(crate) const FORGOTTEN: &str = "forgotten/v1";
 /// Where it is noted who forgot what.
 const AUDIT: &str = "audit/v1";
 
@@ -270,15 +269,4 @@ pub(crate) async fn machines_of(store: &Store) -> Result<Vec<MachineId>, Collect
     let folders = store.folders("raw/v1").await?;
     let machine = |name: &String| name.strip_prefix("machine=")?.parse().ok();
     Ok(folders.iter().filter_map(machine).collect())
-}
-
-/// Where it is noted which files of a machine must not come back.
-pub(crate) fn forgotten_prefix(machine: MachineId) -> String {
-    format!("{FORGOTTEN}/machine={machine}")
-}
-
-/// The file that such a note names.
-pub(crate) fn forgotten_file(key: &str) -> Option<FileKey> {
-    let (_, name) = key.rsplit_once('/')?;
-    name.strip_prefix("file=")?.strip_suffix(".json")?.parse().ok()
 }

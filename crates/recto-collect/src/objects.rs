@@ -5,9 +5,11 @@ use std::fs::File;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use jiff::Timestamp;
+use recto_store::keep::FORGOTTEN;
 use recto_store::keep::FileKey;
 use recto_store::keep::MachineId;
 use recto_store::keep::SegmentKey;
+use recto_store::keep::forgotten_file;
 
 use crate::beat::Beat;
 use crate::error::CollectError;
@@ -84,10 +86,10 @@ impl Store {
     /// Files that must not come back, by their machines.
     pub async fn forgotten(&self) -> Result<Vec<(MachineId, FileKey)>, CollectError> {
         let mut forgotten = Vec::new();
-        for object in self.list_objects(crate::fleet::FORGOTTEN).await? {
+        for object in self.list_objects(FORGOTTEN).await? {
             let machine = object.key.split('/').find_map(|part| part.strip_prefix("machine="));
             let machine = machine.and_then(|machine| machine.parse().ok());
-            forgotten.extend(machine.zip(crate::fleet::forgotten_file(&object.key)));
+            forgotten.extend(machine.zip(forgotten_file(&object.key)));
         }
         Ok(forgotten)
     }

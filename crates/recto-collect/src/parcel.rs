@@ -20,6 +20,7 @@ use crate::error::CollectError;
 use crate::filter::Cutter;
 use crate::filter::LARGEST_FILE;
 use crate::filter::LineFilter;
+use crate::filter::end_of_log;
 use crate::filter::whole;
 use crate::policy::Policy;
 use crate::policy::Withheld;
@@ -104,10 +105,12 @@ impl Packer<'_> {
         file: FileKey,
         part: &Part,
     ) -> Result<Result<Parcel, Withheld>, CollectError> {
-        if self.policy.is_raw() {
+        let is_end = matches!(part, Part::Torn { .. });
+        let header = self.archive.part_header(file, part)?;
+        let chooses = header.kind == FileKind::History && self.policy.chooses_projects();
+        if self.policy.is_raw() && !chooses {
             return self.as_it_is(file, part).map(Ok);
         }
-        let header = self.archive.part_header(file, part)?;
         if header.content_bytes() > LARGEST_FILE {
             return Ok(Err(Withheld::Unsearchable));
         }
@@ -116,6 +119,12 @@ impl Packer<'_> {
             bytes.extend_from_slice(piece);
             Ok(())
         })?;
+        if chooses && !self.projects.takes_prompt(&bytes) {
+            return Ok(Err(Withheld::Project));
+        }
+        if is_end {
+            bytes = end_of_log(self.policy, bytes);
+        }
         let Some(bytes) = whole(self.policy, header.kind, bytes)? else {
             return Ok(Err(Withheld::Unsearchable));
         };

@@ -27,6 +27,8 @@ use recto_store::keep::Part;
 use recto_store::keep::Range64;
 use recto_store::keep::SegmentHeader;
 use recto_store::keep::SegmentKey;
+use recto_store::keep::forgotten_file;
+use recto_store::keep::forgotten_prefix;
 use recto_store::keep::session_of;
 
 use crate::beat::MachineFacts;
@@ -232,10 +234,10 @@ impl Sender {
 
     /// Which files must not be sent again.
     pub(crate) async fn learn_forgotten(&self) -> Result<(), CollectError> {
-        let mut listing = self.store.list(&crate::fleet::forgotten_prefix(self.archive.machine()));
+        let mut listing = self.store.list(&forgotten_prefix(self.archive.machine()));
         while let Some(listed) = listing.next().await {
             let name = listed?.key;
-            if let Some(file) = crate::fleet::forgotten_file(&name) {
+            if let Some(file) = forgotten_file(&name) {
                 self.state().set_text(&format!("forgotten {file}"), Some("yes"))?;
             }
         }

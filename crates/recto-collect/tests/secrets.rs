@@ -186,3 +186,50 @@ fn of_the_secrets_of_the_public_rules_one_of_100_reaches_the_store_at_most() {
     assert!(secrets.len() > 500, "{}", secrets.len());
     assert!(left.len() * 100 <= secrets.len(), "{} of {}: {left:?}", left.len(), secrets.len());
 }
+
+/// An end of a log without a line end, that has been so for a while.
+fn write_end(edge: &Edge, below: &str, text: &str) {
+    edge.write(below, text);
+    let file = std::fs::File::options().append(true).open(edge.home().root().join(below)).unwrap();
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
+    file.set_modified(before).unwrap();
+}
+
+#[test]
+fn an_end_without_a_line_end_leaves_the_machine_like_a_line() {
+    let prompt =
+        r#"{"type":"user","uuid":"u1","cwd":"/w","message":{"role":"user","content":"PRIVATE"}}"#;
+    let result = r#"{"type":"user","uuid":"u2","cwd":"/w","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"PRIVATE"}]}}"#;
+    for (content, end) in [
+        ("metadata", prompt),
+        ("metadata", &prompt[..prompt.len() - 4]),
+        ("no-tool-results", result),
+        ("no-tool-results", &result[..result.len() - 4]),
+    ] {
+        for redact in ["strict", "off"] {
+            for before in ["", "{\"type\":\"user\",\"cwd\":\"/w\"}\n"] {
+                let mut edge = Edge::new(&FakeS3::start());
+                edge.policy = format!("content = \"{content}\"\nredact = \"{redact}\"");
+                write_end(&edge, LOG, &format!("{before}{end}"));
+                edge.send();
+                let stored = &edge.stored()[LOG];
+                assert!(!stored.contains("PRIVATE"), "{content} {redact} {end}: {stored}");
+                assert!(stored.starts_with(before) && stored.len() > before.len(), "{stored}");
+                assert!(!stored.ends_with('\n'), "it is still the end of a file: {stored}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_last_prompt_of_another_project_stays_on_the_machine() {
+    let end = r#"{"display":"PRIVATE","project":"/private"}"#;
+    for redact in ["strict", "off"] {
+        let mut edge = Edge::new(&FakeS3::start());
+        edge.policy = format!("include = [\"/w\"]\nredact = \"{redact}\"");
+        let kept = "{\"display\":\"kept\",\"project\":\"/w\"}\n";
+        write_end(&edge, "history.jsonl", &format!("{kept}{end}"));
+        edge.send();
+        assert_eq!(edge.stored()["history.jsonl"], kept);
+    }
+}

@@ -39,6 +39,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// No value of an answer is larger; a line of a log is smaller.
 const LARGEST_VALUE: i32 = 128 * 1024 * 1024;
 
+/// A query takes so much memory at most: what it sorts and groups is nowhere else.
+pub(crate) const LARGEST_HEAP: i64 = 4 * 1024 * 1024 * 1024;
+
 /// A file with tables.
 pub struct Cache {
     connection: Connection,
@@ -275,6 +278,7 @@ fn only_read(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -131_072)?;
+    connection.pragma_update(None, "hard_heap_limit", LARGEST_HEAP)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LARGEST_VALUE)?;
     strictly(connection)?;
     connection.authorizer(Some(|context: AuthContext<'_>| reading(&context.action)))

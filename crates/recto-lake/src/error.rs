@@ -36,6 +36,18 @@ pub enum LakeError {
         /// The store.
         url: String,
     },
+    /// The query was given up.
+    #[error("the query took longer than {seconds} s")]
+    TooLong {
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// The query takes more memory than the embedded engine may have.
+    #[error("the query needs more than {mb} MB of memory")]
+    TooMuch {
+        /// The limit.
+        mb: u64,
+    },
     /// The store has no tables yet.
     #[error("{url} has no tables")]
     NoTables {
@@ -111,6 +123,8 @@ impl LakeError {
             LakeError::Query { .. } => "bad-query",
             LakeError::NoName { .. } => "unknown-name",
             LakeError::TooLarge { .. } => "tables-too-large",
+            LakeError::TooLong { .. } => "query-timeout",
+            LakeError::TooMuch { .. } => "query-memory",
             LakeError::NoTables { .. } => "no-tables",
             LakeError::Damaged { .. } | LakeError::Current { .. } => "damaged-table",
             LakeError::Newer { .. } => "newer-table",
@@ -137,6 +151,14 @@ impl LakeError {
                  --engine duckdb --store '{url}' > lake.sql && duckdb -init lake.sql`; other engines: \
                  spark, clickhouse, trino, polars; `recto query --limit-mb` raises the limit"
             )),
+            LakeError::TooLong { .. } => {
+                Some("`--timeout` changes the limit, `--timeout 0` removes it".to_owned())
+            }
+            LakeError::TooMuch { .. } => Some(
+                "filter or group rows earlier; `recto lake ddl` prints what an engine without this \
+                 limit needs"
+                    .to_owned(),
+            ),
             LakeError::NoTables { url } => {
                 Some(format!("create them with `recto lake build --store {url}`"))
             }

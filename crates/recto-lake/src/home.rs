@@ -61,24 +61,25 @@ pub fn load_home(
         tables.into_iter().filter(|table| needs.tables.contains(table)).collect();
     let names: Vec<String> = logs.iter().map(|log| source_name(&log.path)).collect();
     let all_names: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let keys = keys_of(&logs);
     let mut due = Vec::new();
-    for (log, name) in logs.iter().zip(&names) {
+    for ((log, name), key) in logs.iter().zip(&names).zip(keys) {
         let source = |table: Table| SourceState {
             name: name.clone(),
-            state: state_of(log, if table == Table::Usage { &priced } else { "" }),
+            state: state_of(log, key, if table == Table::Usage { &priced } else { "" }),
             level: u8::from(table == Table::Blocks && needs.texts),
         };
         let stale = |table: &Table| cache.is_stale(*table, &source(*table));
         let stale: Vec<(Table, SourceState)> =
             tables.iter().copied().filter(stale).map(|table| (table, source(table))).collect();
         if !stale.is_empty() {
-            due.push((log, stale));
+            due.push((log, key, stale));
         }
     }
-    let all: u64 = due.iter().map(|(log, _)| log.bytes()).sum();
+    let all: u64 = due.iter().map(|(log, ..)| log.bytes()).sum();
     let (mut done, mut unread) = (0, Vec::new());
-    for (log, stale) in due {
-        match load_log(cache, log, user, prices, &stale) {
+    for (log, key, stale) in due {
+        match load_log(cache, &origin_of(log, key, user), log, prices, &stale) {
             Ok(()) => {}
             Err(LakeError::Store(error)) => {
                 let reason = format!("is not in the tables: {error}");
@@ -125,28 +126,27 @@ fn source_name(path: &Path) -> String {
 
 /// What a log looks like. One that is written at this moment looks like nothing: the clocks of
 /// files tick slowly.
-fn state_of(log: &LogFile, priced: &str) -> String {
+fn state_of(log: &LogFile, key: FileKey, priced: &str) -> String {
     let age = Timestamp::now().duration_since(log.modified());
     if age < SignedDuration::from_millis(200) {
         return String::new();
     }
-    format!("{:?} {priced}", log.state)
+    format!("{:?} {key} {priced}", log.state)
 }
 
 fn load_log(
     cache: &mut Cache,
+    origin: &Origin,
     log: &LogFile,
-    user: Option<&str>,
     prices: &PriceTable,
     stale: &[(Table, SourceState)],
 ) -> Result<(), LakeError> {
-    let origin = origin_of(log, user);
     let finder = may_matter();
     let mut lines = LineReader::new(open_file(&log.path)?);
     cache.replace::<LakeError>(stale, |due, take| {
         let wanted = wanted(due);
         let only_usage = Wanted { usage: false, ..wanted } == Wanted::NONE;
-        let mut maker = RowMaker::new(&origin, prices, wanted);
+        let mut maker = RowMaker::new(origin, prices, wanted);
         while let Some(line) = lines.next_line().map_err(recto_store::StoreError::from)? {
             // Most lines count nothing and need not be decoded.
             if only_usage && finder.find(line.bytes).is_none() {
@@ -169,20 +169,39 @@ fn wanted(due: &[(Table, SourceState)]) -> Wanted {
     }
 }
 
-fn origin_of(log: &LogFile, user: Option<&str>) -> Origin {
+/// The keys of logs. A session that two projects have is two files, as in an archive.
+fn keys_of(logs: &[LogFile]) -> Vec<FileKey> {
+    let mut places: Vec<usize> = (0..logs.len()).collect();
+    places.sort_by_key(|at| &logs[*at].path);
+    let mut taken = HashSet::new();
+    let mut keys = vec![None; logs.len()];
+    for at in places {
+        let (kind, below) = place_of(&logs[at]);
+        let usual = FileKey::of(kind, &below);
+        keys[at] = Some(if taken.insert(usual) { usual } else { FileKey::of_copy(&below) });
+    }
+    keys.into_iter().flatten().collect()
+}
+
+/// What a log is, and where below the home.
+fn place_of(log: &LogFile) -> (FileKind, String) {
     let kind = if log.is_agent() { FileKind::AgentLog } else { FileKind::MainLog };
     let file = log.path.file_name().map(|name| name.to_string_lossy().into_owned());
     let below = match (log.is_agent(), log.session) {
         (true, Some(session)) => format!("{session}/subagents/{}", file.unwrap_or_default()),
         _ => file.unwrap_or_default(),
     };
+    (kind, format!("projects/{}/{below}", log.project.key))
+}
+
+fn origin_of(log: &LogFile, key: FileKey, user: Option<&str>) -> Origin {
     Origin {
         machine: LOCAL.to_owned(),
         user: user.map(str::to_owned),
         project: Some(log.project.key.clone()),
         session: log.session.map(|session| session.to_string()),
         agent: log.agent.as_ref().map(ToString::to_string),
-        file: FileKey::of(kind, &format!("projects/{}/{below}", log.project.key)).to_string(),
+        file: key.to_string(),
         generation: "0".to_owned(),
         policy: "raw".to_owned(),
         modified: log.modified(),

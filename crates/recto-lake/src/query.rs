@@ -1,10 +1,14 @@
 //! Asks the embedded SQLite.
 
+use std::time::Duration;
+use std::time::Instant;
+
 use rusqlite::Connection;
 use rusqlite::ErrorCode;
 use rusqlite::Statement;
 use rusqlite::types::ValueRef;
 
+use crate::cache::LARGEST_HEAP;
 use crate::cache::broken;
 use crate::cache::code_of;
 use crate::error::LakeError;
@@ -14,6 +18,13 @@ use crate::library::nearest;
 
 /// A connection that only reads.
 pub type Reader = Connection;
+
+/// An answer takes so much memory at most, in bytes.
+const LARGEST_ANSWER: usize = 1024 * 1024 * 1024;
+/// What a value takes beside its text.
+const VALUE: usize = size_of::<Value>();
+/// How many steps of SQLite there are between two looks at the clock.
+const STEPS: i32 = 100_000;
 
 const ONLY_READ: &str = "only read-only queries are allowed: SELECT, WITH or VALUES";
 
@@ -41,6 +52,27 @@ pub struct Answer {
     pub is_cut: bool,
 }
 
+/// Asks a query that reads, for so many rows at most, and gives it up when it takes too long.
+pub fn ask_within(
+    reader: &mut Reader,
+    sql: &str,
+    most: usize,
+    patience: Option<Duration>,
+) -> Result<Answer, LakeError> {
+    let Some(patience) = patience else { return ask(reader, sql, most) };
+    let begun = Instant::now();
+    let is_over = move || begun.elapsed() >= patience;
+    let limited = reader.progress_handler(STEPS, Some(is_over));
+    limited.map_err(|error| broken(reader, &error))?;
+    let answer = ask(reader, sql, most);
+    let freed = reader.progress_handler(0, None::<fn() -> bool>);
+    freed.map_err(|error| broken(reader, &error))?;
+    match answer {
+        Err(LakeError::TooLong { .. }) => Err(LakeError::TooLong { seconds: patience.as_secs() }),
+        answer => answer,
+    }
+}
+
 /// Asks a query that reads, for so many rows at most.
 pub fn ask(connection: &Connection, sql: &str, most: usize) -> Result<Answer, LakeError> {
     let mut statement = prepare(connection, sql)?;
@@ -48,6 +80,7 @@ pub fn ask(connection: &Connection, sql: &str, most: usize) -> Result<Answer, La
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut answer = Answer { columns, ..Answer::default() };
     let mut rows = statement.query([]).map_err(failed)?;
+    let mut memory = 0;
     while let Some(row) = rows.next().map_err(failed)? {
         if answer.rows.len() == most {
             answer.is_cut = true;
@@ -63,6 +96,11 @@ pub fn ask(connection: &Connection, sql: &str, most: usize) -> Result<Answer, La
                     Value::Text(String::from_utf8_lossy(text).into_owned())
                 }
             });
+        }
+        let text = |value: &Value| if let Value::Text(text) = value { text.len() } else { 0 };
+        memory += values.iter().map(|value| VALUE + text(value)).sum::<usize>();
+        if memory > LARGEST_ANSWER {
+            return Err(LakeError::TooMuch { mb: LARGEST_ANSWER as u64 / 1024 / 1024 });
         }
         answer.rows.push(values);
     }
@@ -84,6 +122,10 @@ pub(crate) fn prepare<'a>(
 /// Whether the query is wrong, or the file that was asked.
 fn failed(connection: &Connection, sql: &str, error: &rusqlite::Error) -> LakeError {
     match code_of(error).map(|error| error.code) {
+        Some(ErrorCode::OperationInterrupted) => LakeError::TooLong { seconds: 0 },
+        Some(ErrorCode::OutOfMemory) => {
+            LakeError::TooMuch { mb: LARGEST_HEAP as u64 / 1024 / 1024 }
+        }
         Some(
             ErrorCode::SystemIoFailure
             | ErrorCode::DatabaseCorrupt

@@ -92,13 +92,22 @@ pub struct Days {
 }
 
 impl Days {
-    /// Those of a time.
+    /// Those of a time; those of 1970 for one that engines have no date for.
     pub fn of(time: Timestamp) -> Days {
+        let time = in_tables(time).unwrap_or_default();
         let date = time.to_zoned(TimeZone::UTC).date();
         let day = days_of(date);
         let week = day - i32::from(date.weekday().to_monday_zero_offset());
         Days { day, week, month: day - i32::from(date.day()) + 1 }
     }
+}
+
+/// A time as tables have it: none beyond what every engine has a date for. ClickHouse has none
+/// before 1900 and behind 2299, Python none before the year 1; one such row, and they read nothing.
+fn in_tables(time: Timestamp) -> Option<Timestamp> {
+    const FIRST: Timestamp = Timestamp::UNIX_EPOCH;
+    const LAST: Timestamp = Timestamp::constant(10_413_791_999, 999_999_999);
+    (FIRST <= time && time <= LAST).then_some(time)
 }
 
 /// A day in days since 1970.
@@ -186,7 +195,7 @@ impl<'a> RowMaker<'a> {
         }
         self.lines += 1;
         self.bad_lines += u64::from(entry.opaque_reason().is_some());
-        let time = entry.timestamp();
+        let time = entry.timestamp().and_then(in_tables);
         // Days are computed once for many lines of the same day.
         if let Some(time) = time
             && self.last_time.is_none_or(|last| day_number(last) != day_number(time))

@@ -244,7 +244,7 @@ const SEGMENTS: [Column; 19] = [
     must("captured_ms", Long, "When it was archived, in milliseconds since 1970."),
     must("policy", Text, "What was withheld or redacted before it was sent; `raw`: nothing."),
     may("path", Text, "The file, below Claude Code's home directory."),
-    may("problem", Text, "Why it could not be read."),
+    may("problem", Text, "Why it could not be read, or that its last line is not finished."),
     DAY,
     WEEK,
     MONTH,

@@ -8,6 +8,10 @@ use crate::team::ONE;
 use crate::team::OTHER;
 use crate::team::Team;
 use crate::team::all_answers;
+use crate::team::prices;
+
+const THIRD: &str = "5c1e8a70-2b64-4f19-9d0c-6a7be3f0c214";
+const FOURTH: &str = "7d2e9b81-3c75-4a2a-8e1d-7b8cf4a1d325";
 
 fn lines_of(machine: &Machine, session: &str) -> i64 {
     let text = std::fs::read_to_string(machine.log(session)).unwrap();
@@ -80,6 +84,56 @@ fn totals_are_those_of_the_usage_command_to_the_token() {
          SUM(cache_read_tokens) AS d, SUM(cache_write_tokens) AS e FROM messages",
     );
     assert_eq!(answer.rows, [sums.map(Value::Integer).to_vec()]);
+}
+
+#[test]
+fn a_session_that_two_projects_have_is_two_files_here_and_in_a_store() {
+    let (team, alice) = (Team::new(), Machine::new("alice"));
+    alice.write(ONE, 3);
+    // Which one an archive sees first is the session; the other one is a copy.
+    alice.send(&team.store);
+    let other = alice.log(ONE).to_string_lossy().replace("/-w/", "/-x/");
+    std::fs::create_dir_all(std::path::Path::new(&other).parent().unwrap()).unwrap();
+    std::fs::copy(alice.log(ONE), &other).unwrap();
+    alice.send(&team.store);
+    team.build();
+    for ((name, here), (_, there)) in
+        all_answers(|sql| alice.ask(sql)).iter().zip(&all_answers(|sql| team.ask(sql)))
+    {
+        assert_eq!(here, there, "{name}");
+    }
+    let files = "SELECT COUNT(DISTINCT file_id) AS n FROM lines";
+    assert_eq!(alice.ask(files).rows, [[Value::Integer(2)]]);
+}
+
+#[test]
+fn times_that_engines_have_no_date_for_are_none() {
+    let (team, alice) = (Team::new(), Machine::new("alice"));
+    let times = [
+        "-009998-01-01T00:00:00Z",
+        "0001-01-01T00:00:00Z",
+        "1969-12-31T23:59:59Z",
+        "2300-01-01T00:00:00Z",
+        "9998-01-01T00:00:00Z",
+        "2299-12-31T23:59:59Z",
+    ];
+    let line = |time: &&str| format!("{{\"type\":\"user\",\"timestamp\":\"{time}\"}}\n");
+    let text: String = times.iter().map(line).collect();
+    std::fs::create_dir_all(alice.log(ONE).parent().unwrap()).unwrap();
+    std::fs::write(alice.log(ONE), text).unwrap();
+    let file = std::fs::File::options().append(true).open(alice.log(ONE)).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(86_400)).unwrap();
+    alice.send(&team.store);
+    team.build();
+    let sql = "SELECT day, week, month, ts FROM lines ORDER BY off";
+    let text = |text: &str| Value::Text(text.to_owned());
+    let none = ["1970-01-02", "1969-12-29", "1970-01-01"].map(text).into_iter();
+    let none: Vec<Value> = none.chain([Value::Null]).collect();
+    let last = ["2299-12-31", "2299-12-25", "2299-12-01", "2299-12-31T23:59:59Z"].map(text);
+    for answer in [alice.ask(sql), team.ask(sql)] {
+        assert_eq!(answer.rows[..5], vec![none.clone(); 5]);
+        assert_eq!(answer.rows[5], last);
+    }
 }
 
 #[test]
@@ -158,4 +212,112 @@ fn a_large_store_is_asked_for_hints_and_listed_once_a_day() {
         alice.send(&team.store);
         assert_eq!(team.build().segments, 1, "{bad}");
     }
+}
+
+/// Logs that end without a line end for a while, and then go on.
+fn write_end(machine: &Machine, session: &str, text: &str) {
+    let path = machine.log(session);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, text).unwrap();
+    let file = std::fs::File::options().append(true).open(&path).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(600)).unwrap();
+}
+
+/// The lines of a session with so many turns.
+fn text_of(machine: &Machine, turns: usize) -> String {
+    machine.write(ONE, turns);
+    std::fs::read_to_string(machine.log(ONE)).unwrap()
+}
+
+#[test]
+fn an_end_that_no_line_end_follows_is_a_row_until_the_log_goes_on() {
+    let (team, alice) = (Team::new(), Machine::new("alice"));
+    let all = text_of(&alice, 4);
+    std::fs::remove_file(alice.log(ONE)).unwrap();
+    let lines: Vec<&str> = all.split_inclusive('\n').collect();
+    let whole = lines[..6].concat();
+    let (end, cut) = (whole.trim_end(), &whole[..whole.len() - 40]);
+    let first = lines[0].trim_end();
+    // What a session is, one after the other: each begins with the one before.
+    let grows: [&[String]; 4] = [
+        // It is finished, and goes on.
+        &[end.to_owned(), whole.clone(), all.clone()],
+        // It was cut, more of it comes, and it is finished.
+        &[cut.to_owned(), format!("{cut}{}", &whole[cut.len()..cut.len() + 9]), all.clone()],
+        // Its first line has no line end yet: nobody knows which version of the file it is.
+        &[first.to_owned(), lines[..3].concat()],
+        // A client goes on behind it: that is one line which nobody can read.
+        &[end.to_owned(), format!("{end}{}", lines[6])],
+    ];
+    let sessions = [ONE, OTHER, THIRD, FOURTH];
+    for step in 0..3 {
+        for (session, grown) in sessions.iter().zip(grows) {
+            if let Some(text) = grown.get(step) {
+                write_end(&alice, session, text);
+            }
+        }
+        alice.send(&team.store);
+        team.build();
+        let same = |what: &str| {
+            for ((name, here), (_, there)) in
+                all_answers(|sql| alice.ask(sql)).iter().zip(&all_answers(|sql| team.ask(sql)))
+            {
+                assert_eq!(here, there, "{what} {step}: {name}");
+            }
+            assert_eq!(team.repeated(), 0, "{what} {step}");
+        };
+        same("built");
+        assert_eq!(team.build().segments, 0, "{step}");
+        recto_lake::Lake::optimize(&team.store, 2).unwrap();
+        same("merged");
+    }
+    recto_lake::Lake::rebuild(&team.store, &prices(), &mut |_, _| {}).unwrap();
+    let ends = team
+        .objects("raw/v1")
+        .iter()
+        .filter(|path| path.to_string_lossy().ends_with(".part.zst"))
+        .count();
+    assert_eq!(ends, 5);
+    assert_eq!(team.repeated(), 0);
+}
+
+#[test]
+fn ends_of_two_builders_and_of_what_was_withheld_are_there_once() {
+    let team = Team::new();
+    let machines: Vec<Machine> =
+        (0..3).map(|_| Machine::with_policy("alice", "content = \"metadata\"")).collect();
+    let all = text_of(&machines[0], 3);
+    std::fs::remove_file(machines[0].log(ONE)).unwrap();
+    let lines: Vec<&str> = all.split_inclusive('\n').collect();
+    team.build();
+    for count in 1..=lines.len() {
+        let text = lines[..count].concat();
+        for machine in &machines {
+            write_end(machine, ONE, if count % 3 == 0 { &text } else { text.trim_end() });
+            machine.send(&team.store);
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| team.build());
+            scope.spawn(|| team.build());
+            scope.spawn(|| recto_lake::Lake::optimize(&team.store, 2).unwrap());
+        });
+        let expected = (machines.len() * count) as i64;
+        assert_eq!(
+            (team.number("SELECT COUNT(*) AS n FROM lines"), team.repeated()),
+            (expected, 0)
+        );
+    }
+    assert_eq!(team.number("SELECT COUNT(*) AS n FROM blocks WHERE text LIKE '%alice%'"), 0);
+    let what = recto_collect::Forget::User("alice".to_owned());
+    write_end(&machines[0], OTHER, lines[0].trim_end());
+    machines[0].send(&team.store);
+    team.build();
+    let options = recto_lake::EraseOptions {
+        really: true,
+        by: "root",
+        now: jiff::Timestamp::now(),
+        grace: std::time::Duration::ZERO,
+    };
+    recto_lake::Lake::erase(&team.store, &what, &options).unwrap();
+    assert_eq!(team.number("SELECT COUNT(*) AS n FROM lines"), 0);
 }

@@ -165,6 +165,28 @@ fn texts_of(path: &Path) -> Vec<u8> {
 }
 
 #[test]
+fn a_person_is_erased_from_a_store_beyond_this_machine() {
+    let fake = recto_testkit::FakeS3::start();
+    let variables = recto_testkit::FakeS3::variables();
+    let store = recto_collect::Store::open(&fake.url("lake"), &variables).unwrap();
+    let alice = Machine::new("alice");
+    alice.write(ONE, 2);
+    alice.send(&store);
+    Lake::build(&store, &prices(), &mut |_, _| {}).unwrap();
+    let options =
+        EraseOptions { really: true, by: "root", now: Timestamp::now(), grace: Duration::ZERO };
+    let begun = std::time::Instant::now();
+    let erased = Lake::erase(&store, &Forget::User("alice".to_owned()), &options).unwrap();
+    assert!(erased.rows > 0 && erased.raw.objects > 0, "{erased:?}");
+    let session = Forget::Session(OTHER.parse().unwrap());
+    Lake::erase(&store, &session, &options).unwrap();
+    // A connection that nobody works on is waited for in vain, for minutes.
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    let rows: u64 = Lake::status(&store).unwrap()[..4].iter().map(|table| table.rows).sum();
+    assert_eq!((rows, fake.keys("lake/raw/").len()), (0, 0));
+}
+
+#[test]
 fn readers_that_are_open_keep_working_while_a_person_is_erased() {
     let (team, _, bob) = team();
     let of_bob = team.number("SELECT COUNT(*) AS n FROM lines WHERE user_id = 'bob'");

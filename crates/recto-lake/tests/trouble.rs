@@ -5,6 +5,7 @@ use recto_lake::LakeError;
 use recto_lake::cache::Cache;
 use recto_lake::library::needs;
 use recto_lake::query::ask;
+use recto_lake::query::ask_within;
 
 use crate::team::Machine;
 use crate::team::ONE;
@@ -47,6 +48,26 @@ fn a_damaged_file_is_named_and_the_rest_is_read() {
     std::fs::remove_file(&file).unwrap();
     assert!(load(&team, "SELECT * FROM usage").unwrap()[0].contains("the file is missing"));
     assert_eq!(load(&team, "SELECT * FROM lines").unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_with_one_wrong_bit_is_named_and_never_merged() {
+    let team = built();
+    let count = "SELECT SUM(output_tokens) AS n FROM usage";
+    let sound = team.number(count);
+    let file = Lake::files(&team.store, recto_lake::schema::Table::Usage).unwrap().remove(0);
+    let bytes = std::fs::read(&file).unwrap();
+    for at in (0..bytes.len()).step_by(bytes.len() / 60) {
+        let mut wrong = bytes.clone();
+        wrong[at] ^= 1 << (at % 8);
+        std::fs::write(&file, wrong).unwrap();
+        let damaged = load(&team, "SELECT * FROM usage").unwrap();
+        assert_eq!(damaged.len(), 1, "at {at}");
+        let merged = Lake::optimize(&team.store, 2).unwrap_err();
+        assert_eq!(merged.kind(), "damaged-table", "at {at}");
+    }
+    std::fs::write(&file, bytes).unwrap();
+    assert_eq!(team.number(count), sound);
 }
 
 #[test]
@@ -179,6 +200,23 @@ fn queries_that_are_wrong_are_explained_and_none_can_write() {
     assert_eq!(failed("SELECT 1; DELETE FROM lines_rows").kind(), "bad-query");
     // A value that does not fit into memory is not made.
     assert_eq!(failed("SELECT LENGTH(zeroblob(900000000)) AS n").kind(), "bad-query");
+}
+
+#[test]
+fn a_query_without_an_end_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut reader = Cache::open(&folder.path().join("q.sqlite")).unwrap().into_reader().unwrap();
+    let endless = "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) ";
+    for end in ["SELECT COUNT(*) AS n FROM x", "SELECT n FROM x ORDER BY n", "SELECT n FROM x"] {
+        let patience = Some(std::time::Duration::from_millis(300));
+        let error = ask_within(&mut reader, &format!("{endless}{end}"), usize::MAX, patience);
+        assert_eq!(error.unwrap_err().kind(), "query-timeout", "{end}");
+    }
+    // What is asked next has its own time, and rows that are enough end a query.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let patience = Some(std::time::Duration::from_secs(60));
+    let few = ask_within(&mut reader, &format!("{endless}SELECT n FROM x"), 3, patience).unwrap();
+    assert_eq!((few.rows.len(), few.is_cut), (3, true));
 }
 
 #[test]

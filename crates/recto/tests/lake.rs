@@ -69,6 +69,32 @@ fn an_answer_without_a_damaged_file_has_exit_code_1() {
 }
 
 #[test]
+fn a_directory_knows_who_archives_to_it_and_what_was_erased_does_not_come_back() {
+    let (test, url) = sent();
+    assert_eq!(run(&test, &["lake", "build", "--store", &url]).code, 0);
+    let fleet = run(&test, &["fleet", "--json", "--store", &url]).json().remove(0);
+    assert_eq!((fleet["user"].as_str(), fleet["waiting_bytes"].as_u64()), (Some("dev"), Some(0)));
+    let users = run(&test, &["query", "cost-by-user", "--json", "--store", &url]).json();
+    assert!(users.iter().all(|row| row["user_name"] == "dev"), "{users:?}");
+    let erased = run(&test, &["lake", "erase", "--user", "dev", "--yes", "--store", &url]);
+    assert_eq!(erased.code, 0, "{}", erased.shown());
+    // A log that goes on, one that is new, and one that is deleted.
+    let log = |id: &str| test.home.path().join(format!("projects/-home-dev-app/{id}.jsonl"));
+    let text = fs::read_to_string(log(FIX)).unwrap();
+    fs::write(log(FIX), format!("{text}{{\"type\":\"user\",\"uuid\":\"later\"}}\n")).unwrap();
+    let new = "5f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+    fs::write(log(new), "{\"type\":\"user\",\"uuid\":\"new\"}\n").unwrap();
+    assert_eq!(run(&test, &["collect", "--to", &url]).code, 0);
+    fs::remove_file(log(FIX)).unwrap();
+    assert_eq!(run(&test, &["collect", "--to", &url]).code, 0);
+    let fleet = run(&test, &["fleet", "--json", "--store", &url]).json().remove(0);
+    assert_eq!(fleet["files"], 1, "{fleet}");
+    run(&test, &["lake", "build", "--store", &url]);
+    let uuids = run(&test, &["query", "SELECT uuid FROM lines", "--csv", "--store", &url]);
+    assert_eq!(uuids.stdout, "uuid\nnew\n");
+}
+
+#[test]
 fn a_directory_that_is_not_there_is_not_made() {
     let (test, url) = sent();
     let typo = format!("{url}-typo");

@@ -115,6 +115,18 @@ fn values_reach_programs_as_they_are() {
 }
 
 #[test]
+fn a_query_that_takes_too_long_says_so() {
+    let test = TestHome::with_sessions();
+    let sql = "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) \
+               SELECT COUNT(*) AS n FROM x";
+    let run = test.run(&["query", sql, "--timeout", "1"]);
+    assert_eq!(run.code, 2, "{}", run.shown());
+    assert!(run.stderr.contains("longer than 1 s\nhint: `--timeout`"), "{}", run.shown());
+    let none = test.run(&["query", "SELECT 1 AS n", "--timeout", "0"]);
+    assert_eq!(none.stdout, "n\n1\n");
+}
+
+#[test]
 fn hostile_text_in_an_answer_is_harmless() {
     let test = TestHome::empty();
     let line = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"\\u001b]0;x\\u0007 <b>\\u202e\"}}\n";

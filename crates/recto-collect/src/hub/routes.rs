@@ -32,13 +32,13 @@ use axum::http::header;
 use futures_util::StreamExt as _;
 use jiff::Timestamp;
 use recto_store::keep::SegmentKey;
+use recto_store::keep::forgotten_file;
+use recto_store::keep::forgotten_prefix;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 use crate::beat::Beat;
 use crate::error::CollectError;
-use crate::fleet::forgotten_file;
-use crate::fleet::forgotten_prefix;
 use crate::hub::answer::Refusal;
 use crate::hub::answer::content;
 use crate::hub::answer::json;

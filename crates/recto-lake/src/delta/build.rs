@@ -25,8 +25,10 @@ use crate::delta::log::Committed;
 use crate::delta::log::DataFile;
 use crate::delta::log::Snapshot;
 use crate::delta::parquet_file::FileWriter;
+use crate::delta::parquet_file::name_of;
 use crate::delta::plan::Due;
 use crate::delta::plan::Ledger;
+use crate::delta::plan::Plan;
 use crate::delta::plan::read_plan;
 use crate::delta::plan::write_plan;
 use crate::delta::segment_rows::read_segment;
@@ -65,6 +67,15 @@ pub struct BuildReport {
 struct Gone {
     files: HashSet<(MachineId, FileKey)>,
     sessions: HashSet<String>,
+}
+
+/// A table that lacks a batch.
+struct Open {
+    table: Table,
+    snapshot: Snapshot,
+    rows: FileWriter,
+    /// Rows of ends that no line end follows.
+    ends: FileWriter,
 }
 
 /// How a batch went.
@@ -188,7 +199,7 @@ impl Filling<'_, '_> {
                     let ledger = Ledger::read(self.lake, &snapshot).await?;
                     let due = ledger.due(self.lake, shard, &self.objects);
                     if !is_counted {
-                        self.all += due.iter().map(|(_, bytes)| bytes).sum::<u64>();
+                        self.all += due.iter().map(|item| item.bytes).sum::<u64>();
                         is_counted = true;
                     }
                     if due.is_empty() {
@@ -204,7 +215,7 @@ impl Filling<'_, '_> {
                 }
             }
             // Segments that were erased leave no trace in the tables, and must not be due again.
-            let done: HashSet<String> = plan.iter().map(|due| due.key.to_string()).collect();
+            let done: HashSet<String> = plan.due.iter().map(|due| due.key.to_string()).collect();
             self.objects.retain(|object| !done.contains(&object.key));
         }
     }
@@ -214,7 +225,7 @@ impl Filling<'_, '_> {
         &mut self,
         name: &str,
         number: i64,
-        plan: &[Due],
+        plan: &Plan,
         report: &mut BuildReport,
     ) -> Result<Step, LakeError> {
         // The tables are looked at before what is gone: so nobody can erase rows between the two
@@ -223,19 +234,31 @@ impl Filling<'_, '_> {
         for table in [Table::Lines, Table::Blocks, Table::Usage, Table::Segments] {
             let snapshot = self.lake.table(table).open().await?;
             if snapshot.writer(name) < number {
-                open.push((table, snapshot, FileWriter::new(table)?));
+                let (rows, ends) = (FileWriter::new(table)?, FileWriter::new(table)?);
+                open.push(Open { table, snapshot, rows, ends });
             }
         }
         let gone = self.gone().await?;
         let mut batch = BuildReport::default();
-        self.read_segments(plan, &gone, &mut open, &mut batch).await?;
+        self.read_segments(&plan.due, &gone, &mut open, &mut batch).await?;
         let mut is_ours = false;
-        for (table, snapshot, writer) in open {
+        for Open { table, snapshot, rows, ends } in open {
+            let erased = snapshot.writer(ERASER);
+            let ends = self.lake.exchange_ends(table, &snapshot, name, &plan.replaced, ends).await;
+            let (old, ends) = match ends {
+                // A file with rows that were erased is gone for a good reason.
+                Err(LakeError::Damaged { .. }) if self.is_erased_since(table, erased).await? => {
+                    return Ok(Step::Again);
+                }
+                ends => ends?,
+            };
             let stem = format!("{name}-{number}");
-            let file = upload(self.lake, table, &stem, writer).await?;
-            batch.table_bytes += file.as_ref().map_or(0, |file| file.bytes);
-            batch.rows += file.as_ref().map_or(0, DataFile::rows);
-            match self.commit(table, snapshot, name, number, file).await? {
+            let rows = upload(self.lake, table, &stem, rows).await?;
+            let files: Vec<DataFile> = rows.into_iter().chain(ends).collect();
+            batch.table_bytes += files.iter().map(|file| file.bytes).sum::<u64>();
+            let count = |files: &[DataFile]| files.iter().map(DataFile::rows).sum::<u64>();
+            batch.rows += count(&files).saturating_sub(count(&old));
+            match self.commit(table, snapshot, name, number, (&old, &files)).await? {
                 Some(ours) => is_ours = ours,
                 None => return Ok(Step::Again),
             }
@@ -258,25 +281,31 @@ impl Filling<'_, '_> {
         mut snapshot: Snapshot,
         name: &str,
         number: i64,
-        file: Option<DataFile>,
+        (old, files): (&[DataFile], &[DataFile]),
     ) -> Result<Option<bool>, LakeError> {
         let delta = self.lake.table(table);
         let erased = snapshot.writer(ERASER);
         for _ in 0..TRIES {
-            let mut actions: Vec<_> = file.iter().map(|file| log::add(file, true)).collect();
+            let mut actions: Vec<_> = old.iter().map(|file| log::remove(file, true)).collect();
+            actions.extend(files.iter().map(|file| log::add(file, true)));
             actions.push(log::writer(name, number));
             if delta.commit(&mut snapshot, "WRITE", actions).await? == Committed::Done {
                 return Ok(Some(true));
             }
             let is_done = snapshot.writer(name) >= number;
             if is_done || snapshot.writer(ERASER) != erased {
-                if let Some(file) = &file {
+                for file in files {
                     self.lake.store.remove_object(&delta.key(&file.path)).await?;
                 }
                 return Ok(is_done.then_some(false));
             }
         }
         Err(LakeError::Busy { table: table.name().to_owned(), tries: TRIES })
+    }
+
+    /// Whether rows were erased from a table since it was looked at.
+    async fn is_erased_since(&self, table: Table, erased: i64) -> Result<bool, LakeError> {
+        Ok(self.lake.table(table).open().await?.writer(ERASER) != erased)
     }
 
     async fn gone(&self) -> Result<Gone, LakeError> {
@@ -293,7 +322,7 @@ impl Filling<'_, '_> {
         &mut self,
         plan: &[Due],
         gone: &Gone,
-        open: &mut [(Table, Snapshot, FileWriter)],
+        open: &mut [Open],
         batch: &mut BuildReport,
     ) -> Result<(), LakeError> {
         let store = &self.lake.store;
@@ -310,9 +339,12 @@ impl Filling<'_, '_> {
             let user = self.users.get(&due.key.machine.to_string()).map(String::as_str);
             let mut take = |table: Table, cells: &[Cell<'_>]| match open
                 .iter_mut()
-                .find(|(one, ..)| *one == table)
+                .find(|one| one.table == table)
             {
-                Some((_, _, writer)) if !is_erased(gone, table, cells) => writer.push(cells),
+                Some(open) if !is_erased(gone, table, cells) => match due.is_end() {
+                    true => open.ends.push(cells),
+                    false => open.rows.push(cells),
+                },
                 _ => Ok(()),
             };
             let (bytes, problem) = read_segment(due, file, user, self.prices, &mut take)?;
@@ -347,7 +379,7 @@ pub(crate) async fn upload(
     writer: FileWriter,
 ) -> Result<Option<DataFile>, LakeError> {
     let Some((bytes, stats)) = writer.finish()? else { return Ok(None) };
-    let path = format!("{stem}-{}.parquet", uuid::Uuid::new_v4());
+    let path = name_of(stem, &bytes);
     let size = bytes.len() as u64;
     lake.store.create_object(&lake.table(table).key(&path), bytes).await?;
     let modified = Timestamp::now().as_millisecond();

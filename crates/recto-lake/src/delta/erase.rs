@@ -22,6 +22,7 @@ use crate::delta::build::ERASED;
 use crate::delta::build::ERASER;
 use crate::delta::build::TRIES;
 use crate::delta::build::upload;
+use crate::delta::ends::stem_after;
 use crate::delta::lake::Lake;
 use crate::delta::lake::runtime;
 use crate::delta::log;
@@ -148,18 +149,19 @@ impl Lake {
         what: &Forget,
         options: &EraseOptions<'_>,
     ) -> Result<EraseReport, LakeError> {
-        let runtime = runtime()?;
         let really = options.really;
-        let lakes = runtime.block_on(Lakes::find(store))?;
+        // Connections to a store end with the runtime that opened them. One that stays and does
+        // nothing would keep them from everybody else.
+        let lakes = runtime()?.block_on(Lakes::find(store))?;
         // What must not come back is noted before anything is looked for.
         if let (Forget::Session(session), true) = (what, really) {
             let key = format!("{ERASED}/{session}.json");
-            runtime.block_on(store.write_object(&key, b"{}".to_vec().into()))?;
+            runtime()?.block_on(store.write_object(&key, b"{}".to_vec().into()))?;
         }
         let raw = Fleet::new(store.clone()).forget(what, really, options.by, options.now)?;
         let whose = Whose::of(what, &raw);
         let mut report = EraseReport { raw, ..EraseReport::default() };
-        runtime.block_on(async {
+        runtime()?.block_on(async {
             for lake in &lakes.live {
                 for table in TABLES {
                     lake.erase_table(table, &whose, really, &mut report).await?;
@@ -322,7 +324,7 @@ impl Lake {
             let staying = filter_record_batch(&batch, &whose.staying(&batch));
             writer.push_batch(&staying.map_err(|error| damaged(&error))?)?;
         }
-        let file = upload(self, delta.table, "kept", writer).await?;
+        let file = upload(self, delta.table, stem_after(&file.path), writer).await?;
         Ok(Some(Replaced { rows, file, why: None }))
     }
 }

@@ -8,6 +8,7 @@
 //! | `news` | which segments can be new |
 //! | `plan` | what is due, written down before it is done |
 //! | `segment_rows` | a segment as rows |
+//! | `ends` | ends of logs that no line end follows |
 //! | `build` | segments into tables, exactly once |
 //! | `optimize`, `erase`, `vacuum` | fewer files; without somebody's rows; without old files |
 //! | `serve_query` | the tables in a file of this machine, for `recto query` |
@@ -16,6 +17,7 @@
 mod build;
 mod checkpoint;
 mod ddl;
+mod ends;
 mod erase;
 mod lake;
 mod log;

@@ -130,7 +130,9 @@ impl Lake {
 fn object_of(key: &str) -> Option<Object> {
     let parsed = SegmentKey::parse(key)?;
     let bytes = match &parsed.part {
-        Part::Lines { range, .. } => range.end.saturating_sub(range.start) / RATIO,
+        Part::Lines { range, .. } | Part::Torn { range, .. } => {
+            range.end.saturating_sub(range.start) / RATIO
+        }
         _ => return None,
     };
     Some(Object { key: parsed.to_string(), bytes, modified: Timestamp::UNIX_EPOCH })

@@ -6,6 +6,7 @@ use recto_collect::Store;
 
 use crate::delta::build::TRIES;
 use crate::delta::build::upload;
+use crate::delta::ends::is_of_ends;
 use crate::delta::lake::Lake;
 use crate::delta::lake::runtime;
 use crate::delta::log;
@@ -59,7 +60,7 @@ impl Lake {
         loop {
             let mut snapshot = delta.open().await?;
             let small: Vec<&DataFile> =
-                snapshot.files.values().filter(|file| file.bytes < SMALL).collect();
+                snapshot.files.values().filter(|file| can_be_merged(file)).collect();
             if small.len() < at_least.max(2) && before == 0 {
                 return Ok((0, 0));
             }
@@ -119,6 +120,11 @@ impl Lake {
         }
         Ok(false)
     }
+}
+
+/// Whether a file is small. Rows of ends stay by themselves.
+fn can_be_merged(file: &DataFile) -> bool {
+    file.bytes < SMALL && !is_of_ends(&file.path)
 }
 
 /// Files that make a large one together, in the order of their days.

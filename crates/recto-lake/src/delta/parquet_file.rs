@@ -36,6 +36,7 @@ use parquet::schema::types::ColumnPath;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
+use sha2::Digest as _;
 
 use crate::error::LakeError;
 use crate::rows::Cell;
@@ -189,6 +190,11 @@ impl FileWriter {
         })
     }
 
+    /// Whether it has no row yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting == 0 && self.statistics.rows == 0
+    }
+
     /// Adds a row.
     pub(crate) fn push(&mut self, cells: &[Cell<'_>]) -> Result<(), LakeError> {
         for (values, cell) in self.columns.iter_mut().zip(cells) {
@@ -275,6 +281,31 @@ fn wider<T: Ord + Copy>(a: Option<(T, T)>, b: Option<(T, T)>) -> Option<(T, T)> 
     }
 }
 
+/// The name of a file of a table: nobody else has it, and it says what is in the file.
+pub(crate) fn name_of(stem: &str, bytes: &[u8]) -> String {
+    format!("{stem}-{}.{}.parquet", uuid::Uuid::new_v4(), digest_of(bytes))
+}
+
+/// What a name begins with.
+pub(crate) fn stem_of_name(name: &str) -> Option<&str> {
+    const UNIQUE: usize = "-00000000-0000-4000-8000-000000000000".len();
+    let (unique, _) = name.split_once('.')?;
+    unique.get(..unique.len().checked_sub(UNIQUE)?)
+}
+
+/// Parquet has no checksums here, and most damage to a file would only change its values.
+fn digest_of(bytes: &[u8]) -> String {
+    let digest = sha2::Sha256::digest(bytes);
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a file is what was written, as far as its name says that.
+fn is_whole(path: &str, bytes: &[u8]) -> bool {
+    let name = path.rsplit('/').next().and_then(|name| name.strip_suffix(".parquet"));
+    let digest = name.and_then(|name| name.split_once('.')).map(|(_, digest)| digest);
+    digest.is_none_or(|digest| digest == digest_of(bytes))
+}
+
 /// Reads a file of a table: all columns, or some.
 pub(crate) fn read(
     bytes: Bytes,
@@ -285,6 +316,9 @@ pub(crate) fn read(
         path: path.to_owned(),
         reason: error.to_string(),
     };
+    if !is_whole(path, &bytes) {
+        return Err(damaged(&"it is not what was written"));
+    }
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| damaged(&error))?;
     let builder = match columns {
@@ -317,5 +351,22 @@ pub(crate) fn cell(array: &ArrayRef, row: usize) -> Cell<'_> {
         Cell::Micros(values.value(row))
     } else {
         Cell::Null
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_what_is_in_the_file_and_older_names_say_nothing() {
+        let name = name_of("shard-3-17", b"some bytes");
+        assert_eq!(stem_of_name(&name), Some("shard-3-17"), "{name}");
+        assert!(is_whole(&format!("lake/v1/t1/lines/{name}"), b"some bytes"));
+        assert!(!is_whole(&name, b"some bytez"));
+        assert!(is_whole("shard-3-17-4f7dd025-310f-4fd9-8119-a81a1cf1ce70.parquet", b"any"));
+        for odd in ["", ".parquet", "a.b.c.parquet", "\u{e9}-4f7dd025.x.parquet"] {
+            assert_eq!(stem_of_name(odd), None, "{odd}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use arrow_array::Array as _;
 use recto_collect::Object;
@@ -10,6 +11,8 @@ use recto_store::keep::SegmentKey;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::delta::ends::End;
+use crate::delta::ends::UNENDED;
 use crate::delta::lake::Lake;
 use crate::delta::log::Snapshot;
 use crate::delta::parquet_file;
@@ -22,6 +25,8 @@ use crate::schema::Table;
 const BATCH_BYTES: u64 = 64 * 1024 * 1024;
 /// And so many segments at most.
 const BATCH_SEGMENTS: usize = 20_000;
+/// What the version of a file is called as long as it has no whole line.
+const UNKNOWN_LIFE: &str = "torn";
 
 /// A segment of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,19 +36,50 @@ pub(crate) struct Due {
     pub(crate) from: u64,
 }
 
+impl Due {
+    /// Whether it is the end of a log that no line end follows.
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(self.key.part, Part::Torn { .. })
+    }
+}
+
+/// A segment that is due, as a plan is made of it.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) due: Due,
+    /// Compressed.
+    pub(crate) bytes: u64,
+    /// Ends that it takes the place of.
+    replaces: Vec<End>,
+}
+
+/// What is done in one batch.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) due: Vec<Due>,
+    /// Ends whose rows go.
+    pub(crate) replaced: Vec<End>,
+}
+
 /// Ranges of a version of a file.
 type Ranges = Vec<(u64, u64)>;
 
-/// What the tables contain, by machine, file and version.
+/// A machine, a file and its version.
+type Name = (String, String, String);
+
+/// What the tables contain.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    ranges: HashMap<(String, String, String), Ranges>,
+    ranges: HashMap<Name, Ranges>,
+    /// Ends that no line end follows.
+    ends: HashMap<Name, Ranges>,
 }
 
 impl Ledger {
     /// Reads the table of segments.
     pub(crate) async fn read(lake: &Lake, snapshot: &Snapshot) -> Result<Ledger, LakeError> {
-        const COLUMNS: [&str; 5] = ["machine", "file_id", "gen", "range_start", "range_end"];
+        const COLUMNS: [&str; 6] =
+            ["machine", "file_id", "gen", "range_start", "range_end", "problem"];
         let table = lake.table(Table::Segments);
         let mut ledger = Ledger::default();
         for path in snapshot.files.keys() {
@@ -59,7 +95,8 @@ impl Ledger {
                     reason: error.to_string(),
                 })?;
                 let columns = COLUMNS.map(|name| batch.column_by_name(name));
-                let [Some(machine), Some(file), Some(life), Some(start), Some(end)] = columns
+                let [Some(machine), Some(file), Some(life), Some(start), Some(end), Some(problem)] =
+                    columns
                 else {
                     return Err(missing());
                 };
@@ -74,7 +111,11 @@ impl Ledger {
                     };
                     let name = (text(machine), text(file), text(life));
                     let range = (number(start), number(end));
-                    ledger.ranges.entry(name).or_default().push(range);
+                    let ranges = match text(problem).starts_with(UNENDED) {
+                        true => &mut ledger.ends,
+                        false => &mut ledger.ranges,
+                    };
+                    ranges.entry(name).or_default().push(range);
                 }
             }
         }
@@ -82,30 +123,81 @@ impl Ledger {
     }
 
     /// The segments of a shard that are not in it, in order.
-    pub(crate) fn due(&self, lake: &Lake, shard: u64, objects: &[Object]) -> Vec<(Due, u64)> {
+    pub(crate) fn due(&self, lake: &Lake, shard: u64, objects: &[Object]) -> Vec<Item> {
         let mut segments: Vec<(SegmentKey, u64)> = objects
             .iter()
             .filter_map(|object| Some((SegmentKey::parse(&object.key)?, object.bytes)))
             .filter(|(key, _)| shard_of(lake, key) == shard)
-            .filter(|(key, _)| matches!(key.part, Part::Lines { .. }))
             .collect();
         segments.sort();
-        let mut covered: BTreeMap<(String, String, String), Ranges> = BTreeMap::new();
+        let mut covered: BTreeMap<Name, Ranges> = BTreeMap::new();
         let mut due = Vec::new();
+        let mut ends: BTreeMap<(Name, u64), (SegmentKey, u64)> = BTreeMap::new();
         for (key, bytes) in segments {
-            let Part::Lines { life, range } = &key.part else { continue };
+            let (Part::Lines { life, range } | Part::Torn { life, range, .. }) = &key.part else {
+                continue;
+            };
             let name = (key.machine.to_string(), key.file.to_string(), life.to_string());
             let (start, end) = (range.start, range.end);
+            if matches!(key.part, Part::Torn { .. }) {
+                // They come in the order of their lengths: the last one is what it has grown to.
+                ends.insert((name, start), (key, bytes));
+                continue;
+            }
             let known = covered
                 .entry(name.clone())
                 .or_insert_with(|| self.ranges.get(&name).cloned().unwrap_or_default());
             let from = first_free(known, start);
             if from < end {
                 known.push((start, end));
-                due.push((Due { key, from }, bytes));
+                let replaces = self.replaced(&name, start..end);
+                due.push(Item { due: Due { key, from }, bytes, replaces });
             }
         }
+        due.extend(ends.into_iter().filter_map(|((name, start), (key, bytes))| {
+            self.is_new_end(&covered, &name, &key).then(|| {
+                let replaces = self.replaced(&name, start..start + 1);
+                Item { due: Due { key, from: start }, bytes, replaces }
+            })
+        }));
         due
+    }
+
+    /// Ends in the tables that lines of a range take the place of.
+    fn replaced(&self, name: &Name, range: Range<u64>) -> Vec<End> {
+        let (machine, file, life) = name;
+        // Without a whole line nobody knew which version it is.
+        let unknown = (machine.clone(), file.clone(), UNKNOWN_LIFE.to_owned());
+        let of = |name: &Name| {
+            let ends = self.ends.get(name).into_iter().flatten().map(|(start, _)| *start);
+            let ends = ends.filter(|start| range.contains(start));
+            let life = name.2.clone();
+            let end = |start| {
+                let (machine, file, life) = (machine.clone(), file.clone(), life.clone());
+                End { machine, file, life, start }
+            };
+            ends.map(end).collect::<Vec<_>>()
+        };
+        let mut all = of(name);
+        if life != UNKNOWN_LIFE {
+            all.extend(of(&unknown));
+        }
+        all
+    }
+
+    /// Whether an end is where the lines of its log end, and not in the tables yet.
+    fn is_new_end(&self, covered: &BTreeMap<Name, Ranges>, name: &Name, key: &SegmentKey) -> bool {
+        let Part::Torn { range, .. } = &key.part else { return false };
+        let is_known = |(start, end): &(u64, u64)| *start == range.start && *end >= range.end;
+        if self.ends.get(name).is_some_and(|ends| ends.iter().any(is_known)) {
+            return false;
+        }
+        if name.2 == UNKNOWN_LIFE {
+            let is_same = |other: &Name| (&other.0, &other.1) == (&name.0, &name.1);
+            return !self.ranges.keys().chain(covered.keys()).any(is_same);
+        }
+        let lines = covered.get(name).or_else(|| self.ranges.get(name));
+        lines.and_then(|lines| lines.iter().map(|(_, end)| *end).max()) == Some(range.start)
     }
 }
 
@@ -133,7 +225,7 @@ pub(crate) async fn read_plan(
     lake: &Lake,
     shard: u64,
     number: i64,
-) -> Result<Option<Vec<Due>>, LakeError> {
+) -> Result<Option<Plan>, LakeError> {
     let key = plan_key(lake, shard, number);
     let Some(bytes) = lake.store.read_object(&key).await? else { return Ok(None) };
     let damaged = |reason: String| LakeError::Damaged { path: key.clone(), reason };
@@ -144,7 +236,14 @@ pub(crate) async fn read_plan(
         let key = key.ok_or_else(|| damaged("a segment has no name".to_owned()))?;
         Ok(Due { key, from: one["from"].as_u64().unwrap_or(0) })
     });
-    due.collect::<Result<Vec<Due>, LakeError>>().map(Some)
+    let due = due.collect::<Result<Vec<Due>, LakeError>>()?;
+    // Plans of earlier programs replace nothing.
+    let ends = plan["replaced"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| End::of_json(one).ok_or_else(|| damaged("an end has no name".to_owned())));
+    Ok(Some(Plan { due, replaced: ends.collect::<Result<_, _>>()? }))
 }
 
 /// Writes a plan for the first of what is due, unless somebody else was first.
@@ -152,21 +251,21 @@ pub(crate) async fn write_plan(
     lake: &Lake,
     shard: u64,
     number: i64,
-    due: &[(Due, u64)],
+    due: &[Item],
 ) -> Result<(), LakeError> {
     let mut bytes = 0;
-    let within = |(_, size): &&(Due, u64)| {
+    let within = |item: &&Item| {
         let is_first = bytes == 0;
-        bytes += size;
+        bytes += item.bytes;
         is_first || bytes <= BATCH_BYTES
     };
-    let batch: Vec<Value> = due
-        .iter()
-        .take(BATCH_SEGMENTS)
-        .take_while(within)
-        .map(|(one, _)| json!({"key": one.key.to_string(), "from": one.from}))
-        .collect();
-    let plan = json!({"number": number, "segments": batch}).to_string();
+    let batch: Vec<&Item> = due.iter().take(BATCH_SEGMENTS).take_while(within).collect();
+    let segments =
+        batch.iter().map(|item| json!({"key": item.due.key.to_string(), "from": item.due.from}));
+    let segments: Vec<Value> = segments.collect();
+    let replaced = batch.iter().flat_map(|item| &item.replaces);
+    let replaced: Vec<Value> = replaced.map(End::to_json).collect();
+    let plan = json!({"number": number, "segments": segments, "replaced": replaced}).to_string();
     let key = plan_key(lake, shard, number);
     lake.store.create_object(&key, plan.into_bytes().into()).await?;
     Ok(())

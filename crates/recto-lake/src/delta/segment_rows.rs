@@ -16,6 +16,7 @@ use recto_store::keep::SegmentKey;
 use recto_store::keep::SegmentReader;
 use recto_store::keep::session_of;
 
+use crate::delta::ends::UNENDED;
 use crate::delta::plan::Due;
 use crate::error::LakeError;
 use crate::rows::Cell;
@@ -52,7 +53,11 @@ pub(crate) fn read_segment(
                 modified: Timestamp::UNIX_EPOCH,
                 ..Origin::default()
             };
-            segment_row(&due.key, &origin, None, (0, 0), Some(&problem), take)?;
+            let told = match due.is_end() {
+                true => format!("{UNENDED}; {problem}"),
+                false => problem.clone(),
+            };
+            segment_row(&due.key, &origin, None, (0, 0), Some(&told), take)?;
             return Ok((0, Some(problem)));
         }
     };
@@ -74,7 +79,8 @@ pub(crate) fn read_segment(
         }
         counts = (maker.lines, maker.bad_lines);
     }
-    segment_row(&due.key, &origin, Some(&header), counts, None, take)?;
+    let told = due.is_end().then_some(UNENDED);
+    segment_row(&due.key, &origin, Some(&header), counts, told, take)?;
     Ok((header.content_bytes(), None))
 }
 
@@ -99,8 +105,8 @@ fn unpack(file: File, name: &str) -> Result<(SegmentHeader, Box<dyn Read>), Lake
 
 fn origin_of(key: &SegmentKey, header: &SegmentHeader, user: Option<&str>) -> Origin {
     let generation = match &key.part {
-        Part::Lines { life, .. } => life.to_string(),
-        Part::Torn { .. } | Part::Version { .. } | Part::Gone(_) | Part::Moved(_) => String::new(),
+        Part::Lines { life, .. } | Part::Torn { life, .. } => life.to_string(),
+        Part::Version { .. } | Part::Gone(_) | Part::Moved(_) => String::new(),
     };
     let below = header.path.strip_prefix("projects/");
     let project = below.and_then(|below| below.split_once('/')).map(|(project, _)| project);
@@ -127,7 +133,9 @@ fn segment_row(
     problem: Option<&str>,
     take: &mut TakeRow<'_, LakeError>,
 ) -> Result<(), LakeError> {
-    let Part::Lines { life, range } = &key.part else { return Ok(()) };
+    let (Part::Lines { life, range } | Part::Torn { life, range, .. }) = &key.part else {
+        return Ok(());
+    };
     let life = life.to_string();
     let digest: String = header
         .map(|header| header.sha256.iter().map(|byte| format!("{byte:02x}")).collect())

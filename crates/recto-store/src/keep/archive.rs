@@ -20,6 +20,8 @@ use crate::keep::key::FileKey;
 use crate::keep::key::Part;
 use crate::keep::key::ROOT;
 use crate::keep::key::file_folder;
+use crate::keep::key::forgotten_file;
+use crate::keep::key::forgotten_prefix;
 use crate::keep::machine::MachineId;
 use crate::keep::segment::SegmentHeader;
 use crate::keep::segment::SegmentWriter;
@@ -170,6 +172,12 @@ impl Archive {
         let mut files: Vec<FileKey> = names.iter().filter_map(|(name, _)| key(name)).collect();
         files.sort();
         Ok(files)
+    }
+
+    /// Files that must not come back, because somebody erased them here.
+    pub(super) fn forgotten(&self) -> Result<BTreeSet<FileKey>, KeepError> {
+        let names = names(&self.root.join(forgotten_prefix(self.machine)))?;
+        Ok(names.iter().filter_map(|(name, _)| forgotten_file(name)).collect())
     }
 
     /// All machines with something in the archive.

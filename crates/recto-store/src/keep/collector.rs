@@ -226,6 +226,20 @@ impl Collector {
         report: &mut CollectReport,
         progress: &mut dyn FnMut(CollectProgress),
     ) -> Result<(), StoreError> {
+        let forgotten = self.archive.forgotten()?;
+        if !forgotten.is_empty() {
+            let archive = &self.archive;
+            let usual = |below: &str, kind| forgotten.contains(&FileKey::of(kind, below));
+            let own =
+                |below: &str, kind| archive.key_at(kind, below).map(|key| forgotten.contains(&key));
+            let mut stay = Vec::new();
+            for (below, file) in changed {
+                if !usual(&below, file.kind) && !own(&below, file.kind)? {
+                    stay.push((below, file));
+                }
+            }
+            changed = stay;
+        }
         let rank = |kind| self.options.kinds.iter().position(|one| *one == kind);
         let key = |file: &HomeFile| (rank(file.kind), std::cmp::Reverse(file.state.modified));
         changed.sort_by(|(one_below, one), (other_below, other)| {
@@ -331,6 +345,7 @@ impl Collector {
                 paths.entry(row.key).or_default().push(below.clone());
             }
         }
+        let forgotten = self.archive.forgotten()?;
         for below in missing {
             // A directory that could not be listed hides its files; they are not gone.
             let path = self.home.root().join(&below);
@@ -340,6 +355,10 @@ impl Collector {
             }
             let Some(row) = self.rows.get(&below) else { continue };
             let key = row.key;
+            if forgotten.contains(&key) {
+                gone.push(below);
+                continue;
+            }
             let elsewhere = paths.get(&key).into_iter().flatten().find(|other| {
                 **other != below && self.home.look_at(&self.home.root().join(other)).is_some()
             });

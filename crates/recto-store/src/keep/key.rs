@@ -8,6 +8,9 @@
 //! raw/v1/machine=M/file=F/moved/00000001794788487090.json                              a new path
 //! ```
 //!
+//! In a store of many machines, `forgotten/v1/machine=M/file=F.json` notes that a file must not come
+//! back.
+//!
 //! `F` names a file by what it is, not by where it is: the log of a session keeps its key when
 //! the client moves it to the directory of another project. If two projects have the same session
 //! at once, the second file has a key of its own, by its path.
@@ -26,6 +29,20 @@ use crate::keep::machine::MachineSecret;
 /// The directory of this version of the form.
 pub(super) const ROOT: &str = "raw/v1";
 
+/// Where it is noted which files must not come back.
+pub const FORGOTTEN: &str = "forgotten/v1";
+
+/// Notes about the files of a machine begin like this.
+pub fn forgotten_prefix(machine: MachineId) -> String {
+    format!("{FORGOTTEN}/machine={machine}")
+}
+
+/// The file that such a note names.
+pub fn forgotten_file(key: &str) -> Option<FileKey> {
+    let name = key.rsplit('/').next()?;
+    name.strip_prefix("file=")?.strip_suffix(".json")?.parse().ok()
+}
+
 /// Which file of a home it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileKey([u8; 16]);
@@ -38,7 +55,7 @@ impl FileKey {
 
     /// The key of a file whose usual key another file has: the log of a session that is in two
     /// projects at once.
-    pub(super) fn of_copy(below: &str) -> FileKey {
+    pub fn of_copy(below: &str) -> FileKey {
         FileKey::of_identity(&format!("copy/{below}"))
     }
 

@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::time::Instant;
 
 use clap::Args;
 use clap::Subcommand;
 use clap::ValueEnum;
+use recto_collect::Store;
 use recto_store::DataDirectory;
 use recto_store::Home;
 use recto_store::StoreError;
@@ -48,6 +50,8 @@ use crate::terminal::text::plural;
 
 /// How often a failing watch tries again.
 const RETRY: Duration = Duration::from_secs(10);
+/// How often a watch says that it lives, if there is nothing new.
+const BEAT: Duration = Duration::from_secs(3600);
 
 /// Archive the home before Claude Code deletes it
 ///
@@ -299,8 +303,16 @@ fn archive_once(
     progress.done();
     let report = report?;
     tell(environment, output, &root, &report)?;
+    let mut heart = match args.target.to {
+        // A directory that somebody names can be that of a team.
+        Some(_) => Some(Heart::new(home, &root)?),
+        None => None,
+    };
+    if let Some(heart) = &mut heart {
+        heart.beat(environment)?;
+    }
     match args.watch {
-        true => watch(home, environment, output, &root, collector),
+        true => watch(home, environment, output, &root, collector, heart),
         false if report.troubles.is_empty() => Ok(Outcome::Done),
         false => Ok(Outcome::Found),
     }
@@ -323,12 +335,21 @@ fn watch(
     output: &mut Output,
     root: &Path,
     collector: Collector,
+    mut heart: Option<Heart>,
 ) -> Result<Outcome, CommandError> {
     output.flush()?;
     let watch = KeepWatch::new(home, collector)?;
     keep_on(watch, &mut |step| match step {
         Ok(report) => {
-            tell(environment, output, root, report)?;
+            let is_news = is_news(report);
+            if is_news {
+                tell(environment, output, root, report)?;
+            }
+            if let Some(heart) = &mut heart
+                && (is_news || heart.is_due())
+            {
+                heart.beat(environment)?;
+            }
             output.flush()
         }
         Err(text) => {
@@ -336,6 +357,37 @@ fn watch(
             Ok(())
         }
     })
+}
+
+/// Whether there is something to tell.
+fn is_news(report: &CollectReport) -> bool {
+    report.changed > 0 || report.gone > 0 || report.moved > 0 || !report.troubles.is_empty()
+}
+
+/// Says in a directory who archives to it, as a machine does in a store.
+struct Heart {
+    store: Store,
+    archive: Archive,
+    last: Instant,
+}
+
+impl Heart {
+    fn new(home: &Home, root: &Path) -> Result<Heart, CommandError> {
+        let archive = open_archive(home, root)?;
+        let store = Store::of_directory(root)?;
+        Ok(Heart { store, archive, last: Instant::now() })
+    }
+
+    fn is_due(&self) -> bool {
+        self.last.elapsed() >= BEAT
+    }
+
+    fn beat(&mut self, environment: &Environment) -> Result<(), CommandError> {
+        let facts = collect_store::facts(environment);
+        self.store.note_archive(&self.archive, &facts, environment.now())?;
+        self.last = Instant::now();
+        Ok(())
+    }
 }
 
 /// Collects beside a server, as long as the program runs.
@@ -366,10 +418,7 @@ fn keep_on(mut watch: KeepWatch, tell: &mut Told<'_>) -> Result<Outcome, Command
         match watch.step(RETRY) {
             Ok(report) => {
                 last_error = None;
-                let is_news = report.changed > 0 || report.gone > 0 || report.moved > 0;
-                if is_news || !report.troubles.is_empty() {
-                    tell(Ok(&report))?;
-                }
+                tell(Ok(&report))?;
             }
             Err(error) => {
                 // A full disk may be emptied; saying it once is enough.

@@ -12,7 +12,7 @@ use recto_lake::Lake;
 use recto_lake::LakeError;
 use recto_lake::cache::Cache;
 use recto_lake::library::nearest;
-use recto_lake::query::ask;
+use recto_lake::query::ask_within;
 use recto_lake::schema::Table as LakeTable;
 use serde::Serialize;
 
@@ -332,7 +332,8 @@ pub(crate) fn ask_store(
         let loaded = Lake::load(&store, &mut cache, query.needs, query.limit_mb, &mut tell);
         progress.done();
         let damaged = loaded?;
-        Ok((ask(&cache.into_reader()?, query.sql, query.most)?, damaged))
+        let mut reader = cache.into_reader()?;
+        Ok((ask_within(&mut reader, query.sql, query.most, query.patience)?, damaged))
     })?;
     for problem in &damaged {
         output.remark(&format!("skipped: {}", one_line(problem)));

@@ -3,6 +3,7 @@
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use recto_collect::CollectError;
@@ -13,7 +14,7 @@ use recto_lake::library;
 use recto_lake::library::Needs;
 use recto_lake::library::Question;
 use recto_lake::query::Answer;
-use recto_lake::query::ask;
+use recto_lake::query::ask_within;
 use recto_lake::schema::Table as LakeTable;
 use recto_store::Home;
 use recto_store::read_chosen;
@@ -78,6 +79,9 @@ pub(crate) struct QueryArgs {
     /// With --store, load at most this many megabytes of tables
     #[arg(long, value_name = "MB", default_value_t = LIMIT_MB)]
     limit_mb: u64,
+    /// Give the query up after this many seconds (0 = never)
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    timeout: u64,
     #[command(flatten)]
     prices: PricesOption,
 }
@@ -94,6 +98,8 @@ pub(crate) struct StoreQuery<'a> {
     pub(crate) most: usize,
     /// So many megabytes of tables at most.
     pub(crate) limit_mb: u64,
+    /// How long the query may take.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// An answer, and whether something that it is about could not be read.
@@ -109,6 +115,13 @@ struct ListRow {
     name: String,
     column: Option<&'static str>,
     about: String,
+}
+
+impl QueryArgs {
+    /// How long the query may take.
+    fn patience(&self) -> Option<Duration> {
+        (self.timeout > 0).then(|| Duration::from_secs(self.timeout))
+    }
 }
 
 pub(crate) fn cmd_query(
@@ -130,7 +143,8 @@ pub(crate) fn cmd_query(
     let Asked { answer, is_partial } = match &args.store {
         Some(address) => {
             let limit_mb = args.limit_mb;
-            let query = StoreQuery { address, sql: &sql, needs: &needs, most, limit_mb };
+            let patience = args.patience();
+            let query = StoreQuery { address, sql: &sql, needs: &needs, most, limit_mb, patience };
             ask_store(environment, output, &query)?
         }
         None => ask_home(&home()?, environment, output, args, &sql, &needs, most)?,
@@ -169,7 +183,8 @@ fn ask_home(
         });
         progress.done();
         let missing = loaded?;
-        Ok((ask(&cache.into_reader()?, sql, most)?, missing))
+        let mut reader = cache.into_reader()?;
+        Ok((ask_within(&mut reader, sql, most, args.patience())?, missing))
     })?;
     for skipped in missing.skipped.iter().chain(&missing.unread) {
         output.remark(&skipped.to_string());
