@@ -138,6 +138,15 @@ impl Answer {
         for hook in ran {
             answer.add(label, hook);
         }
+        // Of several hooks that end the run before a call, the last one says why.
+        let stops = |hook: &&Ran| hook.effect.output.stop.is_some();
+        if label.event == Event::PreToolUse
+            && let Some(hook) = ran.iter().rfind(stops)
+        {
+            let reason = hook.effect.output.stop.clone().unwrap_or_default();
+            answer.add_stop(label, &reason);
+            answer.stop = Some(reason);
+        }
         answer.add_contexts(label);
         answer.warn(label, ran);
         // Of a prompt that is not sent nothing is kept.
@@ -183,7 +192,7 @@ impl Answer {
                 self.stream.push(json!({ "type": "system", "subtype": "informational", "content": format!("{} says: {message}", label.name()), "level": "notice" }));
             }
         }
-        let after = matches!(label.event, Event::PreToolUse | Event::PostToolBatch);
+        let after = label.event == Event::PostToolBatch;
         if let Some(reason) = stop.filter(|_| after) {
             self.add_stop(label, reason);
         }
@@ -195,7 +204,7 @@ impl Answer {
         }
         if let Some(context) = &output.context {
             self.contexts.push(context.clone());
-            if label.event == Event::PostToolUse {
+            if stands_alone(label.event) && output.stop.is_none() {
                 self.add_context(label, std::slice::from_ref(context));
             }
         }
@@ -218,7 +227,13 @@ impl Answer {
 
     /// The lines about how one hook ended, and what that stops.
     fn add_outcome(&mut self, label: Label<'_>, hook: &Ran) {
-        let stop = hook.effect.output.stop.clone().filter(|_| can_stop(label.event));
+        let stop = hook.effect.output.stop.as_deref().filter(|_| can_stop(label.event));
+        let stop = stop.map(|reason| match (reason, label.event) {
+            ("", Event::Stop | Event::SubagentStop) => {
+                "Stop hook prevented continuation".to_owned()
+            }
+            (reason, _) => reason.to_owned(),
+        });
         if let Some(reason) = &stop {
             self.stop.get_or_insert_with(|| reason.clone());
         }
@@ -248,10 +263,23 @@ impl Answer {
                     object.insert("durationMs".into(), duration.into());
                 }
                 self.push(label, attachment, None);
+                // An object that decides nothing, and a code that would.
+                if hook.effect.is_object && hook.code == 2 && hook.effect.output.block.is_none() {
+                    self.add_success(label, hook, "");
+                }
             }
             Outcome::Cancelled { timeout } => {
-                let mut attachment = json!({ "type": "hook_cancelled", "hookName": name, "toolUseID": id, "hookEvent": event, "command": hook.command, "durationMs": duration });
-                if let (Some(timeout), Some(object)) = (timeout, attachment.as_object_mut()) {
+                let mut attachment = json!({ "type": "hook_cancelled", "hookName": name, "toolUseID": id, "hookEvent": event });
+                // After a call, that is all there is to say.
+                let is_after =
+                    matches!(label.event, Event::PostToolUse | Event::PostToolUseFailure);
+                if let Some(object) = attachment.as_object_mut().filter(|_| !is_after) {
+                    object.insert("command".into(), hook.command.clone().into());
+                    object.insert("durationMs".into(), duration.into());
+                }
+                if let (Some(timeout), Some(object)) =
+                    (timeout, attachment.as_object_mut().filter(|_| !is_after))
+                {
                     object.insert("timedOut".into(), true.into());
                     object.insert(
                         "timeoutMs".into(),
@@ -322,16 +350,12 @@ impl Answer {
     }
 
     fn add_contexts(&mut self, label: Label<'_>) {
-        // After a tool, each stands with its hook.
-        if !self.contexts.is_empty() && logs(label.event) && label.event != Event::PostToolUse {
+        if !self.contexts.is_empty() && logs(label.event) && !stands_alone(label.event) {
             self.add_context(label, &self.contexts.clone());
         }
     }
 
     fn add_context(&mut self, label: Label<'_>, contexts: &[String]) {
-        if self.stop.is_some() && label.event == Event::PostToolUse {
-            return;
-        }
         let name = label.context_name();
         let attachment = json!({ "type": "hook_additional_context", "content": contexts, "hookName": name, "toolUseID": label.context_id(), "hookEvent": label.event.name() });
         let note = format!("{name} hook additional context: {}", contexts.join("\n"));
@@ -346,7 +370,7 @@ impl Answer {
         let unusable =
             |hook: &Ran| matches!(hook.effect.outcome, Outcome::Failed { unusable: true, .. });
         let timed_out = ran.iter().any(late);
-        let unchecked = timed_out || (self.block.is_none() && ran.iter().any(unusable));
+        let unchecked = timed_out || ran.iter().any(unusable);
         if label.event == Event::PreToolUse && unchecked {
             let text = match timed_out {
                 true => "A hook didn't answer in time, so it didn't check this action.",
@@ -402,6 +426,11 @@ fn logs(event: Event) -> bool {
 /// Whether nothing else is kept of a hook that ends the run.
 fn keeps_only_stop(event: Event) -> bool {
     matches!(event, Event::PostToolUse | Event::UserPromptSubmit | Event::UserPromptExpansion)
+}
+
+/// Whether what a hook wants the model to know stands with that hook.
+fn stands_alone(event: Event) -> bool {
+    matches!(event, Event::PostToolUse | Event::UserPromptSubmit | Event::Stop)
 }
 
 /// Whether `continue: false` ends anything at an event.

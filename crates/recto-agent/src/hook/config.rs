@@ -57,7 +57,11 @@ impl Hooks {
         if settings.is_on("disableAllHooks") {
             return Hooks::default();
         }
-        let only_managed = settings.is_on("allowManagedHooksOnly");
+        // Only the administrator can want that.
+        let only_managed = settings.layers().iter().any(|layer| {
+            layer.source == Source::Managed
+                && layer.value.get("allowManagedHooksOnly") == Some(&Value::Bool(true))
+        });
         let mut commands = Vec::new();
         for layer in settings.layers() {
             if only_managed && layer.source != Source::Managed {

@@ -15,6 +15,8 @@ pub enum Exit {
     Code(i32),
     /// It was stopped because it took longer than this.
     TimedOut(Duration),
+    /// A signal ended it.
+    Killed,
     /// The session was interrupted.
     Interrupted,
 }
@@ -80,11 +82,13 @@ pub fn interpret(
 ) -> HookEffect {
     let code = match exit {
         Exit::Code(code) => code,
+        Exit::Killed => 1,
         Exit::TimedOut(timeout) => return only(Outcome::Cancelled { timeout: Some(timeout) }),
         Exit::Interrupted => return only(Outcome::Cancelled { timeout: None }),
     };
     match output::read(event, stdout) {
         Printed::Json(output) => of_json(event, command, code, stderr, *output),
+        Printed::Async => only(Outcome::Silent),
         Printed::Broken(_) if code == 2 => only(block_by_code(event, command, stderr)),
         Printed::Broken(what) => only(unusable(what, stdout.to_owned(), 0)),
         Printed::Invalid(text) => only(unusable(text, stdout.to_owned(), 0)),
@@ -101,8 +105,8 @@ pub fn interpret(
                 stdout: stdout.to_owned(),
                 code,
                 timed: true,
-                // The shell did not find it, or may not run it.
-                unusable: matches!(code, 126 | 127),
+                // The shell did not find it or may not run it, or it did not come to its end.
+                unusable: code >= 126 || exit == Exit::Killed,
             },
         }),
     }

@@ -165,6 +165,8 @@ impl Facts<'_> {
             | Facts::PostToolUseFailure { tool, .. } => Some(tool),
             Facts::PreCompact { trigger, .. } | Facts::PostCompact { trigger, .. } => Some(trigger),
             Facts::Notification { kind, .. } => Some(kind),
+            Facts::UserPromptExpansion { name, .. } => Some(name),
+            Facts::InstructionsLoaded { load_reason, .. } => Some(load_reason),
             _ => None,
         }
     }
@@ -274,7 +276,11 @@ impl Facts<'_> {
                 line.text("error", error).text("last_assistant_message", last_message);
             }
             Facts::PreCompact { trigger, instructions } => {
-                line.text("trigger", trigger).text("custom_instructions", instructions);
+                line.text("trigger", trigger);
+                match *instructions {
+                    "" => line.value("custom_instructions", Value::Null),
+                    text => line.text("custom_instructions", text),
+                };
             }
             Facts::PostCompact { trigger, summary } => {
                 line.text("trigger", trigger).text("compact_summary", summary);

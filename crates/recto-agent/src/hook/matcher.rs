@@ -14,10 +14,25 @@ pub(crate) fn matches(matcher: Option<&str>, subject: &str) -> bool {
     if is_list {
         return matcher.split(['|', ',']).any(|name| is_name_of(name.trim(), subject));
     }
+    // `^(?!Read)..`: anything but what would match in its place.
+    let (except, rest) = match matcher.strip_prefix("^(?!").and_then(|rest| rest.split_once(')')) {
+        Some((except, rest)) if !except.contains('(') => {
+            (Some(format!("^(?:{except})")), format!("^{rest}"))
+        }
+        _ => (None, matcher.to_owned()),
+    };
+    let names = [subject, "Task"];
+    let names = if subject == "Agent" { names.as_slice() } else { &names[..1] };
     // A pattern that is not one matches nothing; a large one is not compiled.
-    RegexBuilder::new(matcher).size_limit(1 << 20).build().is_ok_and(|pattern| {
-        pattern.is_match(subject) || (subject == "Agent" && pattern.is_match("Task"))
-    })
+    let compiled = |pattern: &str| RegexBuilder::new(pattern).size_limit(1 << 20).build();
+    let Ok(pattern) = compiled(&rest) else { return false };
+    match except.map(|except| compiled(&except)) {
+        None => names.iter().any(|name| pattern.is_match(name)),
+        Some(Err(_)) => false,
+        Some(Ok(except)) => {
+            names.iter().any(|name| pattern.is_match(name) && !except.is_match(name))
+        }
+    }
 }
 
 fn is_name_of(name: &str, subject: &str) -> bool {
@@ -30,10 +45,13 @@ mod tests {
 
     #[test]
     fn plain_words_are_whole_names_and_everything_else_is_a_pattern() {
-        for matcher in ["Bash", "Bash|Read", "Read, Bash", "*", "", ".*", "^Ba", "B.*", "Bash$"] {
+        for matcher in
+            ["Bash", "Bash|Read", "Read, Bash", "*", "", ".*", "^Ba", "B.*", "Bash$", "^(?!Read)"]
+        {
             assert!(matches(Some(matcher), "Bash"), "{matcher}");
         }
-        for matcher in ["bash", "Ba", "Read", "!Read", "[", "Task", "Bash(ls)"] {
+        for matcher in ["bash", "Ba", "Read", "!Read", "[", "Task", "Bash(ls)", "^(?!Bash|Read).*"]
+        {
             assert!(!matches(Some(matcher), "Bash"), "{matcher}");
         }
         assert!(matches(None, "Bash"));

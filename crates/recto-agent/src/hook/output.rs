@@ -70,6 +70,8 @@ pub(crate) enum Printed {
     Text(String),
     /// An object that is obeyed.
     Json(Box<Output>),
+    /// `async: true`: it goes on, and nobody waits for what it says.
+    Async,
     /// Text in braces that is no object: the sentence for the log.
     Broken(String),
     /// An object that says something impossible: the sentence for the log.
@@ -102,6 +104,9 @@ pub(crate) fn read(event: Event, stdout: &str) -> Printed {
         Err(error) if text.ends_with('}') => return Printed::Broken(broken(&error)),
         Err(_) => return is_text(),
     };
+    if object.get("async") == Some(&Value::Bool(true)) {
+        return Printed::Async;
+    }
     if let Err(what) = validate(&object) {
         let shown = pretty(&Value::Object(object));
         return Printed::Invalid(format!(
@@ -207,7 +212,7 @@ fn validate_specific(event: Event, specific: &Map<String, Value>) -> Result<(), 
         is_one_of(specific, "permissionDecision", path, &["allow", "deny", "ask", "defer"])?;
         string("permissionDecisionReason")?;
         let path = "hookSpecificOutput.updatedInput";
-        is_of_kind(specific, "updatedInput", path, "object", Value::is_object)?;
+        is_of_kind(specific, "updatedInput", path, "record", Value::is_object)?;
     }
     string("additionalContext")
 }

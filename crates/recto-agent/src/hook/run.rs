@@ -72,7 +72,7 @@ async fn run(
     };
     let code = match exit {
         Exit::Code(code) => code,
-        Exit::TimedOut(_) | Exit::Interrupted => 1,
+        Exit::Killed | Exit::TimedOut(_) | Exit::Interrupted => 1,
     };
     let effect = interpret(hook.event, &hook.command, exit, &stdout, &stderr);
     Ran {
@@ -118,11 +118,11 @@ async fn finish(
     let stdout = tokio::spawn(read(child.stdout.take()));
     let stderr = tokio::spawn(read(child.stderr.take()));
     let exit = tokio::select! {
-        status = child.wait() => Exit::Code(exit_code(status)),
+        status = child.wait() => exit_of(status),
         () = tokio::time::sleep(hook.timeout) => Exit::TimedOut(hook.timeout),
         () = interrupt.cancelled() => Exit::Interrupted,
     };
-    if !matches!(exit, Exit::Code(_)) {
+    if !matches!(exit, Exit::Code(_) | Exit::Killed) {
         end_group(group);
         let _ = child.kill().await;
     }
@@ -130,8 +130,11 @@ async fn finish(
     (exit, collected(stdout).await, collected(stderr).await)
 }
 
-fn exit_code(status: std::io::Result<std::process::ExitStatus>) -> i32 {
-    status.ok().and_then(|status| status.code()).unwrap_or(1)
+fn exit_of(status: std::io::Result<std::process::ExitStatus>) -> Exit {
+    match status {
+        Ok(status) => status.code().map_or(Exit::Killed, Exit::Code),
+        Err(_) => Exit::Code(1),
+    }
 }
 
 #[cfg(unix)]

@@ -60,8 +60,15 @@ pub fn started_line(label: Label<'_>, hook: &str) -> Value {
 
 /// The line of a JSON stream when a hook has ended.
 pub fn response_line(label: Label<'_>, ran: &Ran, hook: &str) -> Value {
+    // What cannot be used is complained about in the program's place.
+    let unusable = match &ran.effect.outcome {
+        Outcome::Failed { stderr, .. } if stderr.starts_with("Hook ") => Some(stderr),
+        _ => None,
+    };
+    let stderr = unusable.unwrap_or(&ran.stderr);
     let outcome = match ran.effect.outcome {
         Outcome::Cancelled { .. } => "cancelled",
+        _ if unusable.is_some() => "error",
         _ if ran.code == 0 => "success",
         _ => "error",
     };
@@ -73,7 +80,7 @@ pub fn response_line(label: Label<'_>, ran: &Ran, hook: &str) -> Value {
         "hook_event": label.event.name(),
         "output": format!("{}{}", ran.stdout, ran.stderr),
         "stdout": ran.stdout,
-        "stderr": ran.stderr,
+        "stderr": stderr,
         "exit_code": ran.code,
         "outcome": outcome,
     })
@@ -85,47 +92,68 @@ pub fn compaction_instructions(ran: &[Ran]) -> Vec<&str> {
     printed.map(|hook| hook.stdout.trim()).filter(|text| !text.is_empty()).collect()
 }
 
-/// What the user is told about hooks of a compaction.
+/// What the user is told about hooks of a compaction that goes on or is over.
 pub fn compaction_report(label: Label<'_>, ran: &[Ran]) -> Vec<String> {
     let event = label.event.name();
-    ran.iter()
-        .filter_map(|hook| {
-            let command = &hook.command;
-            match &hook.effect.outcome {
-                Outcome::Success { .. } if hook.stdout.trim().is_empty() => None,
-                Outcome::Success { .. } => {
-                    let text = hook.stdout.trim();
-                    Some(format!("{event} [{command}] completed successfully: {text}"))
-                }
-                Outcome::Failed { stderr, .. } => {
-                    let prefix = "Failed with non-blocking status code: ";
-                    let text = stderr.strip_prefix(prefix).unwrap_or(stderr);
-                    Some(format!("{event} [{command}] failed: {text}"))
-                }
-                Outcome::Silent | Outcome::Block { .. } | Outcome::Cancelled { .. } => None,
+    let told = |hook: &Ran| {
+        let (verb, text) = match &hook.effect.outcome {
+            Outcome::Silent => return None,
+            Outcome::Success { .. } => ("completed successfully", hook.stdout.trim().to_owned()),
+            // It is too late to block anything.
+            Outcome::Block { reason, by_json: true, .. } => {
+                let printed = || hook.stdout.trim().to_owned();
+                ("completed successfully", reason.clone().unwrap_or_else(printed))
             }
-        })
-        .collect()
+            Outcome::Block { .. } | Outcome::Failed { .. } | Outcome::Cancelled { .. } => {
+                ("failed", complaint(hook)?)
+            }
+        };
+        let text = if text.is_empty() { String::new() } else { format!(": {text}") };
+        let nothing = text.is_empty() && hook.stderr.trim().is_empty();
+        (!nothing).then(|| format!("{event} [{}] {verb}{text}", hook.command))
+    };
+    ran.iter().filter_map(told).collect()
 }
 
 /// Why hooks of `PreCompact` forbid a compaction.
-pub fn compaction_refusal(answer: &Answer) -> Option<String> {
-    let block = answer.block.as_ref()?;
-    // What was left with 2 names its command already.
-    let why = match (block.by_json, &block.reason) {
-        (true, _) => format!("[{}]: {}", block.command, block.message),
-        (false, Some(_)) => block.message.clone(),
-        (false, None) => format!("[{}]", block.command),
-    };
-    Some(format!("Compaction blocked by PreCompact hook: {why}"))
+pub fn compaction_refusal(ran: &[Ran]) -> Option<String> {
+    let reasons: Vec<String> = ran
+        .iter()
+        .filter_map(|hook| match &hook.effect.outcome {
+            Outcome::Block { reason, .. } => {
+                let reason = reason.as_deref().map(str::trim).filter(|text| !text.is_empty());
+                let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+                Some(format!("[{}]{reason}", hook.command))
+            }
+            _ => None,
+        })
+        .collect();
+    let reasons = Some(reasons.join("\n")).filter(|reasons| !reasons.is_empty())?;
+    Some(format!("Compaction blocked by PreCompact hook: {reasons}"))
 }
 
 /// What hooks of `SessionEnd` complain about, for standard error.
 pub fn session_end_failures(ran: &[Ran]) -> Vec<String> {
-    let failed = ran.iter().filter(|hook| {
-        matches!(hook.effect.outcome, Outcome::Failed { .. } | Outcome::Block { .. })
-    });
-    failed
-        .map(|hook| format!("SessionEnd hook [{}] failed: {}", hook.command, hook.stderr.trim()))
-        .collect()
+    let told = |hook: &Ran| {
+        let why = complaint(hook)?;
+        Some(format!("SessionEnd hook [{}] failed: {why}", hook.command))
+    };
+    ran.iter().filter_map(told).collect()
+}
+
+/// What a hook that failed complains about, if it says anything.
+fn complaint(hook: &Ran) -> Option<String> {
+    let said = Some(hook.stderr.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
+    match &hook.effect.outcome {
+        Outcome::Silent | Outcome::Success { .. } => None,
+        Outcome::Cancelled { .. } => Some("Hook cancelled".to_owned()),
+        // What it printed cannot be used.
+        Outcome::Failed { stderr, .. }
+            if !stderr.starts_with("Failed with non-blocking status code") =>
+        {
+            Some(stderr.clone())
+        }
+        Outcome::Failed { .. } => said,
+        Outcome::Block { by_json, .. } => said.filter(|_| !by_json),
+    }
 }

@@ -217,3 +217,82 @@ fn a_line_break_inside_quotes_is_told() {
     let Outcome::Failed { stderr, .. } = effect.outcome else { panic!("{:?}", effect.outcome) };
     assert!(stderr.contains("Unable to parse JSON string."), "{stderr}");
 }
+
+#[test]
+fn a_hook_that_did_not_come_to_its_end_checked_nothing() {
+    let hooks = hooks(json!({ "PreToolUse": [{ "hooks": [
+        { "type": "command", "command": "kill -TERM $$" },
+        { "type": "command", "command": "exit 255" },
+        { "type": "command", "command": "exit 3" },
+        { "type": "command", "command": "echo '{\"async\": true}'" },
+    ] }] }));
+    let ran = run(&hooks, Event::PreToolUse);
+    let unusable = |ran: &Ran| matches!(ran.effect.outcome, Outcome::Failed { unusable: true, .. });
+    assert_eq!(ran.iter().map(unusable).collect::<Vec<_>>(), [true, true, false, false]);
+    assert_eq!(ran[3].effect.outcome, Outcome::Silent);
+    let label = Label { event: Event::PreToolUse, subject: Some("Bash"), id: "t" };
+    let answer = Answer::new(label, &ran);
+    assert_eq!(answer.stream.last().unwrap()["tag"], "hook_no_verdict");
+    assert_eq!(answer.lines.len(), 3);
+}
+
+#[test]
+fn what_several_hooks_say_stands_in_their_order() {
+    let object = |value: Value| json!({ "type": "command", "command": format!("echo '{value}'") });
+    let said = |event: Event, objects: &[Value]| {
+        let commands: Vec<Value> = objects.iter().map(|value| object(value.clone())).collect();
+        let hooks = hooks(json!({ event.name(): [{ "hooks": commands }] }));
+        let answer =
+            Answer::new(Label { event, subject: Some("Bash"), id: "t" }, &run(&hooks, event));
+        let kinds: Vec<String> =
+            answer.notes().map(|note| note.rsplit(' ').next().unwrap().to_owned()).collect();
+        (kinds, answer.stop)
+    };
+    let context = |event: Event, text: &str| json!({ "hookSpecificOutput": { "hookEventName": event.name(), "additionalContext": text } });
+    let stop = |text: &str| json!({ "continue": false, "stopReason": text });
+    for (event, notes) in [
+        (Event::UserPromptSubmit, vec!["a", "b"]),
+        (Event::Stop, vec!["a", "b"]),
+        (Event::PreToolUse, vec!["a\nb"]),
+    ] {
+        assert_eq!(said(event, &[context(event, "a"), context(event, "b")]).0, notes, "{event:?}");
+    }
+    let event = Event::PostToolUse;
+    assert_eq!(said(event, &[stop("s"), context(event, "b")]).0, ["s", "b"]);
+    let (notes, why) = said(Event::PreToolUse, &[stop("s"), stop("t")]);
+    assert_eq!((notes, why.as_deref()), (vec!["t".to_owned()], Some("t")));
+    let (notes, why) = said(Event::Stop, &[json!({ "continue": false })]);
+    assert_eq!((notes.len(), why.as_deref()), (1, Some("Stop hook prevented continuation")));
+}
+
+#[test]
+fn what_hooks_of_compactions_and_ends_complain_about_is_told() {
+    let all = |event: Event, commands: &[&str]| {
+        let commands: Vec<Value> = commands
+            .iter()
+            .map(|command| json!({ "type": "command", "command": command, "timeout": 1 }))
+            .collect();
+        run(&hooks(json!({ event.name(): [{ "hooks": commands }] })), event)
+    };
+    let ran = all(Event::PreCompact, &["echo no >&2; exit 2", "exit 2", "echo fine"]);
+    let why = "Compaction blocked by PreCompact hook: [echo no >&2; exit 2]: no\n[exit 2]";
+    assert_eq!(compaction_refusal(&ran).as_deref(), Some(why));
+    assert_eq!(compaction_refusal(&all(Event::PreCompact, &["exit 1"])), None);
+    let label = Label { event: Event::PostCompact, subject: None, id: "" };
+    let commands = ["echo a", "true", "echo b >&2", "echo c >&2; exit 1", "sleep 9"];
+    let told = compaction_report(label, &all(Event::PostCompact, &commands));
+    assert_eq!(
+        told,
+        [
+            "PostCompact [echo a] completed successfully: a",
+            "PostCompact [echo b >&2] completed successfully",
+            "PostCompact [echo c >&2; exit 1] failed: c",
+            "PostCompact [sleep 9] failed: Hook cancelled",
+        ]
+    );
+    let ran = all(
+        Event::SessionEnd,
+        &["exit 2", "echo x >&2; exit 1", "echo '{\"decision\": \"block\"}'"],
+    );
+    assert_eq!(session_end_failures(&ran), ["SessionEnd hook [echo x >&2; exit 1] failed: x"]);
+}

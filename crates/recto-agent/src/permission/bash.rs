@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::permission::Permissions;
 use crate::permission::check::Ask;
 use crate::permission::check::Check;
+use crate::permission::code;
 use crate::permission::decision::Reason;
 use crate::permission::files::Care;
 use crate::permission::files::care;
@@ -16,13 +17,13 @@ use crate::permission::rule::Behavior;
 use crate::permission::rule::Rule;
 use crate::permission::sentence;
 use crate::permission::shell::forms;
-use crate::permission::shell::forms::Wrapper;
 use crate::permission::shell::operands;
 use crate::permission::shell::operands::Operands;
 use crate::permission::shell::operands::Use;
 use crate::permission::shell::read_only;
 use crate::permission::shell::rules;
 use crate::permission::shell::script;
+use crate::permission::shell::script::Doubt;
 use crate::permission::shell::script::Part;
 use crate::permission::shell::script::Redirect;
 use crate::permission::shell::script::Script;
@@ -30,30 +31,6 @@ use crate::permission::shell::sed;
 use crate::permission::shell::word::Word;
 use crate::permission::update::Destination;
 use crate::permission::update::PermissionUpdate;
-
-/// Builtins that run their words, or change what later words mean.
-const EVALUATORS: &[&str] = &[
-    "eval",
-    "source",
-    ".",
-    "exec",
-    "alias",
-    "coproc",
-    "trap",
-    "enable",
-    "mapfile",
-    "readarray",
-    "bind",
-    "complete",
-    "hash",
-    "let",
-];
-
-/// Programs that start another one in a way that no prefix rule can mean.
-const CALLERS: &[&str] = &[
-    "chrt", "flock", "ionice", "ltrace", "nsenter", "script", "setsid", "strace", "taskset",
-    "unshare", "watch",
-];
 
 /// Commands that `acceptEdits` lets change files in the working directories.
 const EDITS: &[&str] = &["mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"];
@@ -67,6 +44,8 @@ struct Run<'a> {
     directories: Vec<PathBuf>,
     /// Whether any part changes the directory, also a later one.
     moves: bool,
+    /// Whether one of them goes anywhere else.
+    leaves: bool,
     /// Whether a variable of a loop changes while it runs.
     loops: bool,
     /// Whether it is one simple command.
@@ -74,10 +53,9 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What a word can mean; the last directory first, because it is where the command is
-    /// meant to run.
+    /// What a word can mean; the directory of the session first.
     fn paths<'b>(&'b self, text: &'b str) -> impl Iterator<Item = PathBuf> + 'b {
-        self.directories.iter().rev().map(move |directory| self.place.absolute_in(text, directory))
+        self.directories.iter().map(move |directory| self.place.absolute_in(text, directory))
     }
 }
 
@@ -92,8 +70,17 @@ impl Permissions {
             let reason = Reason::DangerousRemoval;
             return Check::Ask(Ask { reason, always: true, ..Ask::plain(text) });
         }
+        let denied = |part: &Part| self.part_rule(Behavior::Deny, part).is_some();
+        let hidden =
+            script.everywhere.iter().any(|part| removal::any_in_shell(part, place, &denied));
+        if hidden || script.is_torn {
+            let text = if hidden { sentence::DENIED_IN_SHELL } else { sentence::READ_DIFFERENTLY };
+            return Check::Ask(Ask { always: true, ..Ask::plain(text.to_owned()) });
+        }
+        // Parts of a pipeline are asked about, and named, one by one.
         let asked_whole = self
             .bash_rules(Behavior::Ask)
+            .filter(|_| script.parts.len() <= 1 || script.doubt.is_some())
             .find(|(_, content)| rules::matches(content.trim(), command));
         if let Some((rule, _)) = asked_whole {
             return Check::Ask(self.asked_by(rule));
@@ -107,6 +94,15 @@ impl Permissions {
             // A rule about the command is no rule about files elsewhere.
             return match self.check_parts(command, &script, place) {
                 denied @ Check::Deny { .. } => denied,
+                // Nor is one about a whole about a file that a single part writes.
+                Check::Ask(ask)
+                    if script.doubt.is_none()
+                        && script.parts.len() > 1
+                        && ask.blocked_path.is_some()
+                        && !matches!(ask.reason, Reason::Subcommands(_)) =>
+                {
+                    Check::Ask(ask)
+                }
                 Check::Ask(ask) if ask.always || (script.doubt.is_none() && outside(&ask)) => {
                     Check::Ask(ask)
                 }
@@ -153,8 +149,13 @@ impl Permissions {
         Some(Check::Deny { text, reason: Reason::Subcommands(Some(rule.source)) })
     }
 
+    /// Where a safety check looks at commands, a rule about all of them is none.
     fn bash_rules(&self, behavior: Behavior) -> impl Iterator<Item = (&Rule, &str)> {
-        self.rules_of(behavior, "Bash").filter_map(|rule| Some((rule, rule.content.as_deref()?)))
+        let is_checked =
+            behavior == Behavior::Allow && matches!(self.mode, Mode::Plan | Mode::Auto);
+        self.rules_of(behavior, "Bash")
+            .filter_map(|rule| Some((rule, rule.content.as_deref()?)))
+            .filter(move |(_, content)| !(is_checked && rules::allows_anything(content)))
     }
 
     fn part_rule(&self, behavior: Behavior, part: &Part) -> Option<&Rule> {
@@ -229,6 +230,7 @@ impl Permissions {
             place,
             directories: vec![place.cwd.clone()],
             moves: moves > 0,
+            leaves: names().any(|part| name_of(&part) == Some("cd") && leaves(&part, place)),
             loops: script.loops,
             alone: script.parts.len() == 1,
         };
@@ -236,13 +238,14 @@ impl Permissions {
             return check;
         }
         let mut asks: Vec<(String, Ask)> = Vec::new();
+        let mut sets = 0;
         for part in &script.parts {
             if let Err(ask) = self.check_part(part, &mut run) {
-                let shown = part.whole.as_ref().unwrap_or(&part.text);
-                asks.push((shown.clone(), *ask));
+                sets += usize::from(is_only_set(part));
+                asks.push((part.text.clone(), *ask));
             }
         }
-        if !asks.iter().any(|(_, ask)| ask.always) {
+        if !asks.iter().any(|(_, ask)| ask.always || ask.careful) {
             let uses_git = names().any(|part| name_of(&part) == Some("git"));
             let elsewhere =
                 names().any(|part| name_of(&part) == Some("cd") && leaves(&part, place));
@@ -258,6 +261,20 @@ impl Permissions {
                 return Check::Ask(Ask { rule, ..Ask::plain(text.to_owned()) });
             }
         }
+        if asks.is_empty() && script.in_background {
+            let rule = Some(exact_rule(command));
+            // What rules forbid could be started behind their back.
+            let always = self.bash_rules(Behavior::Deny).next().is_some();
+            let ask = Ask::plain(sentence::doubt(Doubt::Background));
+            return Check::Ask(Ask { rule, always, ..ask });
+        }
+        // Variables that are set for what follows: none of it is known then.
+        let others = script.parts.iter().filter(|part| !is_only_set(part)).count();
+        let plain = asks.iter().all(|(_, ask)| !ask.always && !ask.careful);
+        if sets > 0 && plain && (sets == asks.len() || others <= 1) {
+            let rule = Some(exact_rule(command));
+            return Check::Ask(Ask { rule, ..Ask::plain(sentence::REQUIRES_APPROVAL.to_owned()) });
+        }
         // Only redirections are nothing that a rule could mean.
         let bare = |part: &Part| part.words.is_empty() && part.assignments.is_empty();
         if asks.is_empty() && script.parts.iter().all(bare) && !script.parts.is_empty() {
@@ -267,9 +284,23 @@ impl Permissions {
         if asks.is_empty() && !script.parts.is_empty() {
             return Check::Allow(Reason::Subcommands(None));
         }
-        // Nothing to run is nothing to allow.
+        // Blank lines and comments do nothing.
+        if asks.is_empty() && !command.is_empty() {
+            return Check::Allow(Reason::None);
+        }
         if asks.is_empty() {
             return Check::Ask(Ask::plain(sentence::REQUIRES_APPROVAL.to_owned()));
+        }
+        // What is set is not what is asked about.
+        let mut rest = script.parts.iter().filter(|part| !is_only_set(part));
+        if sets > 0 && rest.next().is_some() {
+            let set: Vec<&str> = script
+                .parts
+                .iter()
+                .filter(|part| is_only_set(part))
+                .map(|part| &*part.text)
+                .collect();
+            asks.retain(|(text, _)| !set.contains(&text.as_str()));
         }
         Check::Ask(joined(asks, script, command))
     }
@@ -288,7 +319,8 @@ impl Permissions {
             let files = operands::of(&inner, true).filter(|files| files.usage != Use::Enters)?;
             places.iter().find_map(|directory| {
                 let (rule, path) = self.denied_operand(&files, run.place, directory)?;
-                let text = sentence::denied_path(files.name, &path.display().to_string());
+                let writes = files.usage == Use::Writes;
+                let text = sentence::denied_path(files.name, &path.display().to_string(), writes);
                 Some(Check::Deny { text, reason: Reason::Rule(rule.clone()) })
             })
         })
@@ -299,7 +331,7 @@ impl Permissions {
         if let Some(rule) = self.part_rule(Behavior::Ask, part) {
             return Err(Box::new(self.asked_by(rule)));
         }
-        check_code(name_of(part), part)?;
+        code::check(part)?;
         for redirect in &part.redirects {
             self.check_redirect(redirect, run)?;
         }
@@ -321,7 +353,7 @@ impl Permissions {
             Some(files) => self.check_operands(&files, run, allow.is_some())?,
             None => false,
         };
-        if edits && run.loops {
+        if edits && run.loops && (allow.is_some() || !self.mode.accepts_edits()) {
             return Err(Box::new(Ask::plain(sentence::VARIABLE_SET.to_owned())));
         }
         if allow.is_some() {
@@ -334,7 +366,8 @@ impl Permissions {
                 return Err(Box::new(Ask::plain(sentence::SED_SCRIPT.to_owned())));
             }
         }
-        let accepted = edits
+        let names_none = inner.words.iter().skip(1).all(|word| word.text().starts_with('-'));
+        let accepted = (edits || (names_none && !run.moves && name != Some("sed")))
             && self.mode.accepts_edits()
             && forms::has_safe_assignments(part)
             && name.is_some_and(|name| EDITS.contains(&name))
@@ -342,7 +375,10 @@ impl Permissions {
         if accepted || read_only::is_read_only(part) {
             return Ok(());
         }
-        Err(requires())
+        match name {
+            Some("sed") => Err(Box::new(Ask::plain(sentence::SED_SCRIPT.to_owned()))),
+            _ => Err(requires()),
+        }
     }
 
     fn check_redirect(&self, redirect: &Redirect, run: &Run<'_>) -> Result<(), Box<Ask>> {
@@ -352,11 +388,14 @@ impl Permissions {
         if target == "/dev/null" {
             return Ok(());
         }
-        if operands::traverses(target) {
-            return Err(Box::new(Ask::plain(sentence::TRAVERSAL.to_owned())));
+        if target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/") {
+            return Err(Box::new(Ask::plain(sentence::NETWORK_REDIRECT.to_owned())));
         }
         for path in run.paths(target) {
             let shown = path.display();
+            if operands::traverses(target) && run.place.is_inside(&path) {
+                return Err(Box::new(Ask::plain(sentence::TRAVERSAL.to_owned())));
+            }
             if redirect.writes {
                 let what = format!("Output redirection to '{shown}'");
                 // The shell replaces it before it opens the file.
@@ -365,6 +404,10 @@ impl Permissions {
                     Err(ask) if !plain && !ask.careful => {
                         let text = sentence::EXPANSION_IN_PATH.to_owned();
                         return Err(Box::new(Ask { text, ..*ask }));
+                    }
+                    Ok(()) if !plain => {
+                        let text = sentence::EXPANSION_IN_PATH.to_owned();
+                        return Err(Box::new(Ask::plain(text)));
                     }
                     checked => checked?,
                 }
@@ -445,8 +488,15 @@ impl Permissions {
             return self.check_enter(files, run).map(|()| false);
         }
         let plain = |text: &str| Err(Box::new(Ask::plain(text.to_owned())));
-        if files.usage == Use::Writes && files.words.iter().any(|word| word.glob) {
+        // Quotes are no excuse: what a program makes of a name is its own affair.
+        let has = |letters: &[char]| files.words.iter().any(|word| word.text().contains(letters));
+        if files.usage == Use::Writes
+            && (files.words.iter().any(|word| word.glob) || has(&['*', '?', '[', ']']))
+        {
             return plain(sentence::PATTERN_IN_WRITE);
+        }
+        if files.usage == Use::Writes && has(&['{', '}']) {
+            return plain(sentence::BRACES_IN_WRITE);
         }
         if files.usage == Use::Writes && files.is_flagged && matches!(files.name, "cp" | "mv") {
             return plain(&sentence::with_flags(files.name));
@@ -455,6 +505,14 @@ impl Permissions {
         let hidden =
             self.rules_of(Behavior::Deny, "Read").chain(self.rules_of(Behavior::Deny, "Edit"));
         let hides = hidden.into_iter().next().is_some();
+        let forbids = self.rules_of(Behavior::Deny, "Read").any(|rule| rule.content.is_some());
+        let guesses = files.usage == Use::Reads && run.leaves && forbids;
+        // Without a word it lists the directory that it is in.
+        if guesses && files.name == "ls" && files.words.is_empty() {
+            return plain(&sentence::reads_after_moving(files.name));
+        }
+        // What is asked about a file inside says less than what is asked about another one.
+        let mut inside: Option<Box<Ask>> = None;
         for word in &files.words {
             let Some(text) = operands::path_text(word).filter(|_| !(word.glob && hides)) else {
                 return Err(Box::new(Ask::plain(sentence::REQUIRES_APPROVAL.to_owned())));
@@ -465,8 +523,16 @@ impl Permissions {
             if text.contains('$') {
                 return plain(sentence::EXPANSION_IN_PATH);
             }
-            if operands::traverses(text) {
+            if is_environment(text) {
+                return plain(sentence::ENVIRONMENT_OF_PROCESS);
+            }
+            if operands::traverses(text) && run.paths(text).all(|path| run.place.is_inside(&path)) {
                 return plain(sentence::TRAVERSAL);
+            }
+            // A rule could hide it, wherever the command is by then.
+            let relative = !text.starts_with('/') && !text.starts_with('~');
+            if guesses && relative {
+                return plain(&sentence::reads_after_moving(files.name));
             }
             // Some systems keep other machines there.
             if text.starts_with("//") && files.usage == Use::Reads {
@@ -481,11 +547,21 @@ impl Permissions {
                         let slash =
                             if ends && matches!(files.name, "cp" | "mv") { "/" } else { "" };
                         let what = format!("{} in '{}{slash}'", files.name, path.display());
-                        self.check_written(&path, what, "perform write operations", run, by_rule)?;
+                        let doing = "perform write operations";
+                        match self.check_written(&path, what, doing, run, by_rule) {
+                            Ok(()) => {}
+                            Err(ask) if ask.careful || !run.place.is_inside(&path) => {
+                                return Err(ask);
+                            }
+                            Err(ask) => inside = inside.or(Some(ask)),
+                        }
                     }
                     _ => self.check_looked_at(files, word, &path, run.place)?,
                 }
             }
+        }
+        if let Some(ask) = inside {
+            return Err(ask);
         }
         Ok(files.usage == Use::Writes && !files.words.is_empty() && !run.moves)
     }
@@ -555,6 +631,12 @@ impl Permissions {
     }
 }
 
+/// `/proc/1/environ`: the variables of a program.
+fn is_environment(text: &str) -> bool {
+    let rest = text.strip_prefix("/proc/").and_then(|rest| rest.split_once('/'));
+    rest.is_some_and(|(_, file)| file == "environ")
+}
+
 /// The part of a path before its first pattern.
 fn before_pattern(path: &Path) -> PathBuf {
     path.iter().take_while(|name| !name.to_string_lossy().contains(['*', '?', '['])).collect()
@@ -586,6 +668,11 @@ fn is_plain_touch(part: &Part) -> bool {
         && !part.words.iter().any(|word| word.text().starts_with('-') || word.text().is_empty())
 }
 
+/// `x=1` alone.
+fn is_only_set(part: &Part) -> bool {
+    part.words.is_empty() && !part.assignments.is_empty()
+}
+
 /// Whether `cd` goes anywhere else.
 fn leaves(part: &Part, place: &Place) -> bool {
     // Only a path that is written out is taken for the same directory.
@@ -595,55 +682,6 @@ fn leaves(part: &Part, place: &Place) -> bool {
 
 fn name_of(part: &Part) -> Option<&str> {
     part.words.first().and_then(|word| word.value.as_deref())
-}
-
-/// Commands that run their words, which no prefix rule can mean.
-fn check_code(name: Option<&str>, part: &Part) -> Result<(), Box<Ask>> {
-    let Some(name) = name else { return Ok(()) };
-    if CALLERS.contains(&name) {
-        return Err(Box::new(Ask::plain(sentence::starts(name))));
-    }
-    if EVALUATORS.contains(&name) {
-        return Err(Box::new(Ask::plain(sentence::evaluates(name))));
-    }
-    let values: Vec<&str> = part.words.iter().skip(1).map(Word::text).collect();
-    match name {
-        "find" => match read_only::harmful_find_flag(&values) {
-            Some(flag) => Err(Box::new(Ask::plain(sentence::find_executes(flag)))),
-            None => Ok(()),
-        },
-        // `time -p ls`: without the wrapper, a flag is left.
-        "time" | "nohup" | "nice"
-            if values.first().is_some_and(|word| word.starts_with('-'))
-                && forms::unwrap(&part.words).is_none_or(|(kind, _)| kind == Wrapper::Opaque) =>
-        {
-            Err(Box::new(Ask::plain(sentence::FRAGMENT.to_owned())))
-        }
-        "jq" if values.iter().any(|word| has_modules(word)) => {
-            Err(Box::new(Ask::plain(sentence::JQ_MODULES.to_owned())))
-        }
-        "jq" if values.iter().any(|word| runs_other_programs(word)) => {
-            Err(Box::new(Ask::plain(sentence::JQ_FLAGS.to_owned())))
-        }
-        "awk" | "gawk" | "mawk" if values.iter().any(|word| word.contains("system(")) => {
-            Err(Box::new(Ask::plain(sentence::AWK_SYSTEM.to_owned())))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn has_modules(program: &str) -> bool {
-    let mut words = program.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    words.any(|word| matches!(word, "include" | "import"))
-}
-
-/// Flags of `jq` that read a program or a file.
-fn runs_other_programs(word: &str) -> bool {
-    const LONG: &[&str] = &["--from-file", "--rawfile", "--slurpfile", "--library-path"];
-    match word.strip_prefix("--") {
-        Some(_) => LONG.iter().any(|flag| word.starts_with(flag)),
-        None => word.starts_with("-f") || word.starts_with("-L"),
-    }
 }
 
 /// One question for all parts that need one.
@@ -661,8 +699,12 @@ fn joined(mut asks: Vec<(String, Ask)>, script: &Script, command: &str) -> Ask {
         let (_, ask) = asks.swap_remove(0);
         return Ask { rule, ..ask };
     }
-    let texts: Vec<String> =
-        asks.iter().map(|(text, _)| text.clone()).filter(|text| !text.is_empty()).collect();
+    let mut texts: Vec<String> = Vec::new();
+    for (text, _) in asks.iter().filter(|(text, _)| !text.is_empty()) {
+        if !texts.contains(text) {
+            texts.push(text.clone());
+        }
+    }
     let first = asks.swap_remove(0).1;
     let source = match &first.reason {
         Reason::Rule(rule) => Some(rule.source),

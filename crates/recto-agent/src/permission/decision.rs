@@ -191,8 +191,8 @@ impl Decision {
             PermissionAnswer::Allow { .. } => Decision::allowed(Reason::Hook(None)),
             PermissionAnswer::Deny { message, .. } => {
                 let said = message.clone().filter(|message| !message.is_empty());
-                let text = said.unwrap_or_else(|| "Permission denied by hook".to_owned());
-                Decision::denied(text.clone(), Reason::Hook(Some(text)))
+                let text = said.clone().unwrap_or_else(|| "Permission denied by hook".to_owned());
+                Decision::denied(text, Reason::Hook(said))
             }
         }
     }

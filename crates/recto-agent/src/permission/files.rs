@@ -22,7 +22,7 @@ use crate::permission::update::PermissionUpdate;
 
 /// Directories whose files run or configure programs.
 const SENSITIVE_FOLDERS: &[&str] =
-    &[".git", ".vscode", ".idea", ".husky", ".devcontainer", ".cargo", ".yarn"];
+    &[".git", ".vscode", ".idea", ".husky", ".devcontainer", ".cargo", ".yarn", ".mvn"];
 
 /// Files that a shell or a tool runs.
 const SENSITIVE_FILES: &[&str] = &[
@@ -49,7 +49,12 @@ const SENSITIVE_FILES: &[&str] = &[
     ".envrc",
     ".pre-commit-config.yaml",
     "lefthook.yml",
+    "lefthook.yaml",
     ".lefthook.yml",
+    ".lefthook.yaml",
+    ".pnp.cjs",
+    ".bazelrc",
+    ".bazeliskrc",
     ".mcp.json",
     ".claude.json",
 ];
@@ -79,6 +84,10 @@ fn care_spelled(place: &Place, path: &Path) -> Care {
     }
     if names().next_back().is_some_and(|name| SENSITIVE_FILES.contains(&name.as_str())) {
         return Care::Sensitive;
+    }
+    let is_settings = |name| path == place.claude.join(name);
+    if is_settings("settings.json") || is_settings("settings.local.json") {
+        return Care::Settings;
     }
     if path.starts_with(&place.claude) || path.ends_with(".config/git/config") {
         return Care::Sensitive;
@@ -200,7 +209,9 @@ impl Permissions {
         if place.is_inside(&path) || place.is_of_the_session(&path) {
             return Check::Allow(Reason::None);
         }
-        if let Some(rule) = self.file_rule(Behavior::Allow, "Read", place, &path) {
+        // What may be edited may be read, by the file tools.
+        let rule = |tool| self.file_rule(Behavior::Allow, tool, place, &path);
+        if let Some(rule) = rule("Read").or_else(|| rule("Edit")) {
             return Check::Allow(Reason::Rule(rule.clone()));
         }
         if self.mode.reads_anywhere() {

@@ -6,6 +6,7 @@
 
 mod bash;
 mod check;
+mod code;
 mod decision;
 mod files;
 mod mode;
@@ -209,7 +210,10 @@ impl Permissions {
             Check::Ask(ask) => {
                 let rule = self.whole_tool_rule(Behavior::Allow, call.tool);
                 let plan = ask.reason == Reason::Mode(Mode::Plan);
-                match rule.filter(|_| !ask.careful && !plan) {
+                // Where a safety check looks at commands, a rule about all of them is none.
+                let is_checked =
+                    call.tool == "Bash" && matches!(self.mode, Mode::Plan | Mode::Auto);
+                match rule.filter(|_| !ask.careful && !plan && !is_checked) {
                     Some(rule) => Decision::allowed(Reason::Rule(rule.clone())),
                     None => self.asked(call.tool, ask),
                 }
@@ -231,14 +235,19 @@ impl Permissions {
             }
             Some((Choice::Allow, reason)) if decision.verdict != Verdict::Allowed => {
                 let check = self.check(call, place);
+                // Neither is plan mode a question that a hook could answer.
                 let always = matches!(&check, Check::Ask(ask) if ask.always)
+                    || decision.reason == Reason::Mode(Mode::Plan)
                     || self.whole_tool_rule(Behavior::Ask, call.tool).is_some();
                 if always { decision } else { Decision::allowed(Reason::Hook(reason.clone())) }
             }
             Some((Choice::Allow, reason)) => Decision::allowed(Reason::Hook(reason.clone())),
             Some((Choice::Ask, reason)) => {
-                let text = reason.clone().unwrap_or_else(|| self.question_about(call, place));
-                self.asked(call.tool, Ask::by_rule(text, Reason::Hook(reason.clone())))
+                let text = reason.clone().unwrap_or_else(|| {
+                    format!("Hook PreToolUse:{} asked for confirmation for this tool", call.tool)
+                });
+                let reason = Some(reason.clone().unwrap_or_default());
+                self.question(call.tool, Ask::by_rule(text, Reason::Hook(reason)))
             }
             // The loop ends the run.
             Some((Choice::Defer | Choice::Deny, _)) | None => decision,
@@ -379,10 +388,8 @@ impl Permissions {
                 self.any_part_matches(command, place)
             }
             "WebFetch" => matches!(self.check_fetch(call.input), Check::Allow(_)),
-            "Agent" | "Task" => {
-                let kind = call.input.get("subagent_type").and_then(Value::as_str);
-                self.rules_of(Behavior::Allow, "Agent").any(|rule| rule.content.as_deref() == kind)
-            }
+            // Kinds of agents can be forbidden, and that is all.
+            "Agent" | "Task" => false,
             tool => {
                 let Some(path) = files::path_of(tool, call.input) else { return false };
                 let path = place.absolute(path);
@@ -393,21 +400,6 @@ impl Permissions {
                 })
             }
         }
-    }
-
-    /// What is asked about a call that a rule wants to be asked about.
-    fn question_about(&self, call: Call<'_>, place: &Place) -> String {
-        let path = || files::path_of(call.tool, call.input).map(|path| place.absolute(path));
-        let what = match (call.tool, path()) {
-            ("Read" | "Glob" | "Grep" | "LS", Some(path)) => {
-                format!("read from {}", path.display())
-            }
-            ("Write" | "Edit" | "MultiEdit" | "NotebookEdit", Some(path)) => {
-                format!("write to {}", path.display())
-            }
-            (tool, _) => format!("use {tool}"),
-        };
-        sentence::not_granted(&what)
     }
 
     /// A question, as the mode answers it when nobody does.
@@ -429,24 +421,33 @@ impl Permissions {
                 kind: Some(DenialKind::AutoModeUnavailable),
                 ..Decision::denied(sentence::auto_mode_unavailable(tool), Reason::AutoMode)
             },
-            _ => Decision {
-                verdict: Verdict::Asked,
-                kind: Some(if self.no_prompts {
-                    DenialKind::PermissionRule
-                } else {
-                    DenialKind::UserRejected
-                }),
-                text: match self.no_prompts {
-                    true => sentence::nobody_to_ask(&ask.text, ask.reason.sentence()),
-                    false => ask.text,
-                },
-                listed: true,
-                can_be_asked: !self.no_prompts,
-                suggestions: ask.suggestions,
-                rule: ask.rule,
-                blocked_path: ask.blocked_path,
-                ..Decision::allowed(ask.reason)
+            _ => self.question(tool, ask),
+        }
+    }
+
+    /// A question, whatever the mode says about questions.
+    fn question(&self, tool: &str, ask: Ask) -> Decision {
+        Decision {
+            verdict: Verdict::Asked,
+            kind: Some(if self.no_prompts {
+                DenialKind::PermissionRule
+            } else {
+                DenialKind::UserRejected
+            }),
+            text: match self.no_prompts {
+                // A question about a command says it all.
+                true => sentence::nobody_to_ask(
+                    &ask.text,
+                    ask.reason.sentence().filter(|_| tool != "Bash"),
+                ),
+                false => ask.text,
             },
+            listed: true,
+            can_be_asked: !self.no_prompts,
+            suggestions: ask.suggestions,
+            rule: ask.rule,
+            blocked_path: ask.blocked_path,
+            ..Decision::allowed(ask.reason)
         }
     }
 }

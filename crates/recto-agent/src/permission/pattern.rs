@@ -24,20 +24,33 @@ pub(crate) fn matches_both(content: &str, source: Source, place: &Place, path: &
     let real = real_path(path);
     // Braces are letters for the client, so they allow nothing else.
     let content = &content.replace('{', "\\{").replace('}', "\\}");
-    matches_spelled(content, source, place, path)
+    let (root, pattern) = rooted(content, source, place);
+    let pattern = anchored(&pattern);
+    matches_under(&root, &pattern, path)
         && (real == path
-            || matches_spelled(content, source, place, &real)
-            || matches_real_root(content, source, place, &real))
+            || matches_under(&root, &pattern, &real)
+            || matches_real_root(&root, &pattern, &real))
+}
+
+/// `deep/**` allows what is in one place, and forbids what is in every directory of that name.
+fn anchored(pattern: &str) -> String {
+    match pattern.strip_suffix("/**") {
+        Some(directory) if !directory.contains('/') && !directory.is_empty() => {
+            format!("/{pattern}")
+        }
+        _ => pattern.to_owned(),
+    }
 }
 
 /// The directory of the rule may itself be reached through a link, as `/tmp` is on macOS.
-fn matches_real_root(content: &str, source: Source, place: &Place, real: &Path) -> bool {
-    let (root, pattern) = rooted(content, source, place);
-    let real_root = real_path(&root);
-    real_root != root && matches_under(&real_root, &pattern, real)
+fn matches_real_root(root: &Path, pattern: &str, real: &Path) -> bool {
+    let real_root = real_path(root);
+    real_root != root && matches_under(&real_root, pattern, real)
 }
 
 fn matches_spelled(content: &str, source: Source, place: &Place, path: &Path) -> bool {
+    // `./x` forbids `x` at any depth, too.
+    let content = content.strip_prefix("./").unwrap_or(content);
     let (root, pattern) = rooted(content, source, place);
     matches_under(&root, &pattern, path)
 }
@@ -111,7 +124,8 @@ mod tests {
         assert!(!matches(".env", "/home/dev/.env"));
         assert!(matches("./secret/**", "/home/dev/app/secret/key.txt"));
         assert!(matches("./secret/**", "/home/dev/app/secret"));
-        assert!(!matches("./secret/**", "/home/dev/app/a/secret/key.txt"));
+        // A rule that forbids means every directory of that name.
+        assert!(matches("./secret/**", "/home/dev/app/a/secret/key.txt"));
         assert!(!matches("/src/main.rs", "/home/dev/app/src/main.rs"));
         assert!(matches("~/other/**", "/home/dev/other/o.txt"));
         assert!(matches("//etc/passwd", "/etc/passwd"));

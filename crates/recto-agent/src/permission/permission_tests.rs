@@ -532,6 +532,24 @@ fn a_hook_answers_questions_and_not_rules() {
 }
 
 #[test]
+fn no_hook_allows_a_write_in_plan_mode() {
+    let input = json!({ "file_path": "/home/dev/app/x", "content": "x" });
+    let call = Call { tool: "Write", input: &input };
+    let answer = Answer { choice: Some((Choice::Allow, None)), ..Answer::default() };
+    let decide = |mode| permissions(json!({}), mode).decide_after_hooks(call, &place(), &answer);
+    assert_eq!(decide(Mode::Default).verdict, Verdict::Allowed);
+    assert_eq!(decide(Mode::DontAsk).verdict, Verdict::Allowed);
+    let plan = decide(Mode::Plan);
+    assert_eq!(plan.verdict, Verdict::Asked);
+    assert_eq!(plan.text, "Cannot write to /home/dev/app/x while in plan mode.");
+    // A question of a hook is asked in every mode.
+    let ask = Answer { choice: Some((Choice::Ask, None)), ..Answer::default() };
+    let asked = permissions(json!({}), Mode::DontAsk).decide_after_hooks(call, &place(), &ask);
+    assert_eq!(asked.verdict, Verdict::Asked);
+    assert_eq!(asked.text, "Hook PreToolUse:Write asked for confirmation for this tool");
+}
+
+#[test]
 fn a_project_cannot_switch_the_questions_off() {
     let value = json!({ "permissions": { "defaultMode": "bypassPermissions" } });
     let layer = |source| crate::settings::Layer {
@@ -587,6 +605,112 @@ fn no_input_makes_it_panic_or_run_away() {
             json!({ "url": "://" }),
         ] {
             let _ = some.decide(Call { tool, input: &input }, &place());
+        }
+    }
+}
+
+#[test]
+fn of_several_files_the_one_that_asks_for_most_care_is_asked_about() {
+    let all = permissions(json!({ "allow": ["Bash"] }), Mode::Default);
+    for command in ["cp a.txt .git/x", "touch a.txt .git/hooks/x", "mv a.txt .bashrc"] {
+        assert_eq!(bash(&all, command), Verdict::Asked, "{command}");
+    }
+    let text = |command: &str| {
+        let none = permissions(json!({}), Mode::Default);
+        let input = json!({ "command": command });
+        none.decide(Call { tool: "Bash", input: &input }, &place()).text
+    };
+    assert!(text("cp a.txt /tmp/x").starts_with("cp in '/tmp/x'"));
+    assert!(text("mv a.txt b.txt").starts_with("mv in '/home/dev/app/a.txt'"));
+    assert!(text("rm src/../../x").starts_with("rm in '/home/dev/x'"));
+    assert!(text("rm src/../x").starts_with("Path contains '..'"));
+}
+
+#[test]
+fn names_with_patterns_and_braces_are_not_written_even_in_quotes() {
+    let edits = permissions(json!({}), Mode::AcceptEdits);
+    for command in ["rm '*.txt'", "touch 'a[1]'", "rm \\*.txt", "mv a.txt 'b?'", "rm 'a{b}'"] {
+        assert_eq!(bash(&edits, command), Verdict::Asked, "{command}");
+    }
+    for command in [
+        "rm a.txt",
+        "rm --help",
+        "mkdir",
+        "for i in a b; do touch x; done",
+        "cat > f <<'EOF'\n$(x)\nEOF",
+        "sed --in-place s/a/b/ a.txt",
+    ] {
+        assert_eq!(bash(&edits, command), Verdict::Allowed, "{command}");
+    }
+}
+
+#[test]
+fn a_rule_that_forbids_sees_variables_shells_and_what_cannot_be_parsed() {
+    let rules = json!({ "allow": ["Bash"], "deny": ["Bash(ls:*)", "Bash(rm:*)"] });
+    let some = permissions(rules.clone(), Mode::Default);
+    for command in ["x=ls; $x", "x=rm; ${x} a", "ls.exe", "noglob ls", "if ls", "then ls", "{ ls"] {
+        assert_eq!(bash(&some, command), Verdict::Denied, "{command}");
+    }
+    for mode in [Mode::Default, Mode::BypassPermissions] {
+        let some = permissions(rules.clone(), mode);
+        for command in
+            ["bash -c 'rm x'", "sh -c 'ls; rm -r x'", "zsh -lc 'true && rm x'", "echo $("]
+        {
+            assert_ne!(bash(&some, command), Verdict::Allowed, "{command}");
+        }
+    }
+    assert_eq!(bash(&some, "sleep 1 &"), Verdict::Asked);
+    for command in ["bash -c 'touch x'", "command -v ls", "x=lsof; $x", "echo $xls"] {
+        assert_eq!(bash(&some, command), Verdict::Allowed, "{command}");
+    }
+}
+
+#[test]
+fn after_a_change_of_directory_a_hidden_file_could_be_anywhere() {
+    let some = permissions(json!({ "deny": ["Read(.env)"] }), Mode::Default);
+    for command in ["cd src && cat main.rs", "cd src; ls", "cat a.txt && cd src"] {
+        assert_eq!(bash(&some, command), Verdict::Asked, "{command}");
+    }
+    for command in ["cd . && cat a.txt", "cd src && pwd", "cd src && cat /home/dev/app/a.txt"] {
+        assert_eq!(bash(&some, command), Verdict::Allowed, "{command}");
+    }
+}
+
+#[test]
+fn a_pattern_of_a_directory_allows_one_place_and_forbids_all() {
+    let write = |rules: Value, path: &str| {
+        let some = permissions(rules, Mode::Default);
+        let input = json!({ "file_path": path, "content": "x" });
+        some.decide(Call { tool: "Write", input: &input }, &place()).verdict
+    };
+    let allow = json!({ "allow": ["Edit(deep/**)"] });
+    assert_eq!(write(allow.clone(), "/home/dev/app/deep/n.ts"), Verdict::Allowed);
+    assert_eq!(write(allow, "/home/dev/app/src/deep/n.ts"), Verdict::Asked);
+    for rule in ["Edit(deep/**)", "Edit(./deep/**)"] {
+        let deny = json!({ "deny": [rule] });
+        assert_eq!(write(deny, "/home/dev/app/src/deep/n.ts"), Verdict::Denied);
+    }
+    let read = json!({ "file_path": "/home/dev/other/o.txt" });
+    let some = permissions(json!({ "allow": ["Edit(~/other/**)"] }), Mode::Default);
+    let verdict = some.decide(Call { tool: "Read", input: &read }, &place()).verdict;
+    assert_eq!(verdict, Verdict::Allowed);
+}
+
+#[test]
+fn a_rule_about_every_command_is_none_where_a_safety_check_looks_at_them() {
+    for mode in [Mode::Plan, Mode::Auto] {
+        for rule in
+            ["Bash", "Bash(*)", "Bash(python3:*)", "Bash(node)", "Bash(bash -*)", "Bash(npm run *)"]
+        {
+            let some = permissions(json!({ "allow": [rule] }), mode);
+            for command in ["python3 x.py", "node", "bash -c ls", "npm run x"] {
+                assert_ne!(bash(&some, command), Verdict::Allowed, "{rule} {command}");
+            }
+        }
+        let rules = json!({ "allow": ["Bash(npm:*)", "Bash(python3 x*)", "Bash(node x.js)"] });
+        let some = permissions(rules, mode);
+        for command in ["npm test", "python3 x.py", "node x.js"] {
+            assert_eq!(bash(&some, command), Verdict::Allowed, "{command}");
         }
     }
 }

@@ -37,6 +37,32 @@ fn dangerous_below(part: &Part, place: &Place, depth: usize) -> Option<String> {
     })
 }
 
+/// Whether a part starts a shell with a script in which a removal is one that `is_denied`.
+pub(crate) fn any_in_shell(part: &Part, place: &Place, is_denied: &dyn Fn(&Part) -> bool) -> bool {
+    any_below(part, place, is_denied, 0)
+}
+
+fn any_below(part: &Part, place: &Place, is_denied: &dyn Fn(&Part) -> bool, depth: usize) -> bool {
+    if depth >= DEEPEST {
+        return false;
+    }
+    let scripts = forms::started(&part.words).into_iter().filter_map(|words| {
+        let name = words.first()?.text();
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let is_shell = matches!(name, "sh" | "bash" | "dash" | "ksh" | "zsh");
+        is_shell.then(|| given_script(words)).flatten()
+    });
+    scripts.map(|text| script::parse(text, &place.home.to_string_lossy())).any(|script| {
+        script.everywhere.iter().any(|inner| {
+            let removes = forms::started(&inner.words).into_iter().any(|words| {
+                let name = words.first().map(Word::text).unwrap_or_default();
+                matches!(name.rsplit('/').next().unwrap_or(name), "rm" | "rmdir")
+            });
+            (removes && is_denied(inner)) || any_below(inner, place, is_denied, depth + 1)
+        })
+    })
+}
+
 /// The text that a shell gets by `-c`.
 fn given_script(words: &[Word]) -> Option<&str> {
     let is_command = |word: &Word| {

@@ -115,9 +115,35 @@ pub(crate) fn blocked_input(path: &str, directories: &str) -> String {
     )
 }
 
-pub(crate) fn denied_path(name: &str, path: &str) -> String {
-    format!("{name} from '{path}' was blocked by a deny rule.")
+pub(crate) fn denied_path(name: &str, path: &str, writes: bool) -> String {
+    let direction = if writes { "to" } else { "from" };
+    format!("{name} {direction} '{path}' was blocked by a deny rule.")
 }
+
+pub(crate) fn reads_after_moving(name: &str) -> String {
+    format!(
+        "{name} reads a file by a relative path after a cd in a compound command; which file that is cannot be resolved statically while a Read() deny rule is configured, so this needs approval."
+    )
+}
+
+pub(crate) fn unknown_duration(text: &str) -> String {
+    format!("timeout duration '{text}' can't be checked before it runs")
+}
+
+pub(crate) fn other_shell(name: &str) -> String {
+    format!("Zsh builtin '{name}' can bypass security checks")
+}
+
+pub(crate) const NETWORK_REDIRECT: &str =
+    "Redirect involving /dev/tcp or /dev/udp opens a network connection";
+
+pub(crate) const ENVIRONMENT_OF_PROCESS: &str = "Accesses /proc/*/environ which may expose secrets";
+
+pub(crate) const BRACES_IN_WRITE: &str = "Brace characters in write target require manual approval — bash may brace-expand to paths outside the working directory";
+
+pub(crate) const DENIED_IN_SHELL: &str = "A permission rule denies a command inside this shell -c script, so Claude Code could not check it for dangerous removals. Approving runs the whole script, including that command.";
+
+pub(crate) const READ_DIFFERENTLY: &str = "This command could not be checked for dangerous rm operations: the shell may read it differently than it was parsed. This requires explicit approval.";
 
 pub(crate) fn with_flags(name: &str) -> String {
     format!(
@@ -194,6 +220,13 @@ pub(crate) fn doubt(doubt: Doubt) -> String {
         }
         Doubt::Subshell => {
             "This command uses shell operators that require approval for safety".to_owned()
+        }
+        Doubt::OddRedirect => "Unrecognized redirect shape".to_owned(),
+        Doubt::Unfinished => "Parser did not consume trailing input".to_owned(),
+        Doubt::HeredocPipeline => unchecked("A pipeline"),
+        Doubt::HeredocRedirect => unchecked("A file redirect"),
+        Doubt::HeredocText => {
+            "Text after the heredoc start on the same line cannot be statically analyzed".to_owned()
         }
         Doubt::Background => "This command uses the `&` background operator, which defers execution past approval-time safety checks. Approve only if you trust it.".to_owned(),
         Doubt::Heredoc => "Heredoc with unquoted delimiter undergoes shell expansion".to_owned(),

@@ -179,7 +179,9 @@ impl Calling {
             finished.is_deferred = true;
             return;
         }
-        if let Some(input) = &answer.updated_input {
+        // What does not run is listed as the model wanted it.
+        let runs = answer.block.is_none();
+        if let Some(input) = answer.updated_input.as_ref().filter(|_| runs) {
             let call = ToolCall { input: input.clone(), ..prepared.call.clone() };
             prepared = match prepare(call, &self.tools) {
                 Ok(prepared) => prepared,
@@ -207,6 +209,7 @@ impl Calling {
             };
         }
         finished.copied = self.keep_copy(&prepared);
+        let cwd = self.tools.cwd();
         let began = Instant::now();
         finished.has_run = true;
         finished.outcome = prepared.run(&self.tools, &self.cancel).await;
@@ -222,6 +225,20 @@ impl Calling {
             }
         }
         self.after_run(finished, &prepared).await;
+        self.after_moving(&cwd).await;
+    }
+
+    /// Hooks that look at another working directory.
+    async fn after_moving(&self, before: &std::path::Path) {
+        let now = self.tools.cwd();
+        if now == before || self.scene.agent.is_some() {
+            return;
+        }
+        let (old, new) = (before.display().to_string(), now.display().to_string());
+        let scene = HookScene { cwd: new.clone(), ..self.scene.clone() };
+        let facts = Facts::CwdChanged { old: &old, new: &new };
+        let id = uuid::Uuid::new_v4().to_string();
+        self.shared.run_hooks(&facts, &scene, None, &id, &self.cancel).await;
     }
 
     /// A skill was launched: what it needs is allowed while the turn lasts.
@@ -287,6 +304,7 @@ impl Calling {
             decision.can_be_asked = true;
         }
         let (mut updated_input, mut interrupts) = (None, false);
+        let mut by_request = false;
         if decision.verdict == Verdict::Asked {
             let suggestions: Vec<Value> =
                 decision.suggestions.iter().map(PermissionUpdate::to_json).collect();
@@ -311,6 +329,7 @@ impl Calling {
                         interrupts = *interrupt;
                     }
                     decision = decision.answered(&answered);
+                    by_request = true;
                 }
             }
         }
@@ -331,7 +350,9 @@ impl Calling {
         let log = decision.log_value();
         let denied =
             (decision.verdict != Verdict::Allowed).then(|| self.denied(&decision, &prepared.call));
-        if denied.is_some() && !matches!(decision.reason, Reason::Hook(_)) {
+        // What a hook of `PreToolUse` forbids is no answer to a question.
+        let was_asked = decision.verdict == Verdict::Asked || by_request;
+        if denied.is_some() && (was_asked || !matches!(decision.reason, Reason::Hook(_))) {
             let told = DeniedCall {
                 tool: name.to_owned(),
                 id: prepared.call.id.clone(),
@@ -417,8 +438,10 @@ impl Calling {
     }
 
     fn list_denial(&self, call: &ToolCall) {
+        // Scripts know it by this name.
+        let name = if call.name == "Agent" { "Task" } else { call.name.as_str() };
         let denial = json!({
-            "tool_name": call.name,
+            "tool_name": name,
             "tool_use_id": call.id,
             "tool_input": call.input,
         });

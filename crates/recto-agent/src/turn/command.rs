@@ -56,6 +56,7 @@ impl Runner {
             return Ok(End::Local(Some(name)));
         }
         self.conversation.transcript.begin_prompt();
+        let mut forbidden = false;
         let (text, is_error) = match name.as_str() {
             "compact" => match self.conversation.compact("manual", &arguments, cancel).await? {
                 Outcome::Done(events) => {
@@ -66,6 +67,10 @@ impl Runner {
                     return self.end_compaction(&name, &arguments).await;
                 }
                 Outcome::Refused(why) => (format!("Error: {why}"), true),
+                Outcome::Forbidden(why) => {
+                    forbidden = true;
+                    (why, true)
+                }
             },
             _ => {
                 let model = model_named(&arguments);
@@ -80,17 +85,19 @@ impl Runner {
         }
         self.write_command(&name, &arguments)?;
         self.say_output(&LocalCommand { name: name.clone(), arguments, is_error }, &text).await?;
-        self.conversation.turn.text = if is_error { String::new() } else { text };
+        let is_silent = is_error && !forbidden;
+        self.conversation.turn.text = if is_silent { String::new() } else { text };
         Ok(End::Local(Some(name)))
     }
 
     async fn end_compaction(&mut self, name: &str, arguments: &str) -> Written<End> {
         self.write_command(name, arguments)?;
-        let text = "<local-command-stdout>Compacted </local-command-stdout>";
-        let uuid = self.conversation.transcript.command_line(text, false)?;
+        let told = std::mem::take(&mut self.conversation.compaction_told).join("\n");
+        let text = format!("<local-command-stdout>Compacted {told}</local-command-stdout>");
+        let uuid = self.conversation.transcript.command_line(&text, false)?;
         self.conversation.announce_world()?;
         self.knows_day = false;
-        let content = Value::String(text.to_owned());
+        let content = Value::String(text);
         let event = TurnEvent::Prompted {
             uuid: uuid.to_string(),
             content,
@@ -246,7 +253,7 @@ fn command_text(name: &str, arguments: &str) -> String {
     text
 }
 
-fn command_of(start: &Start) -> Option<Command> {
+pub(super) fn command_of(start: &Start) -> Option<Command> {
     let Start::Prompt(prompt) = start else { return None };
     if prompt.is_verbatim || !prompt.asks {
         return None;

@@ -15,9 +15,12 @@ use super::sentence::milliseconds;
 use super::shared::lock;
 use super::transcript::CompactFacts;
 use crate::api::estimate_tokens;
+use crate::hook::Event;
 use crate::hook::Facts;
+use crate::hook::Label;
 use crate::hook::compaction_instructions;
 use crate::hook::compaction_refusal;
+use crate::hook::compaction_report;
 use crate::tool::estimated_tokens;
 use crate::wire::Block;
 use crate::wire::Message;
@@ -44,8 +47,10 @@ const HEAD: &str = "This session is being continued from a previous conversation
 pub(super) enum Outcome {
     /// With lines in the log, which these events tell.
     Done(Box<[TurnEvent; 2]>),
-    /// Hooks forbid it, or there is nothing to compact.
+    /// There is nothing to compact.
     Refused(String),
+    /// Hooks forbid it, in these words.
+    Forbidden(String),
 }
 
 impl Conversation {
@@ -98,11 +103,15 @@ impl Conversation {
         let id = uuid::Uuid::new_v4().to_string();
         let shared = std::sync::Arc::clone(&self.shared);
         let scene = self.scene();
-        if let Some((answer, ran)) = shared.run_hooks(&facts, &scene, None, &id, cancel).await {
-            if let Some(why) = compaction_refusal(&answer) {
-                return Ok(Outcome::Refused(why));
+        if let Some((_, ran)) = shared.run_hooks(&facts, &scene, None, &id, cancel).await {
+            if let Some(why) = compaction_refusal(&ran) {
+                return Ok(Outcome::Forbidden(why));
             }
             wishes.extend(compaction_instructions(&ran).into_iter().map(str::to_owned));
+            let label = Label { event: Event::PreCompact, subject: None, id: "" };
+            self.compaction_told = compaction_report(label, &ran);
+        } else {
+            self.compaction_told.clear();
         }
         let mut status = json!({"type": "system", "subtype": "status", "status": "compacting"});
         if trigger == "auto" {
@@ -129,7 +138,10 @@ impl Conversation {
         *lock(&self.shared.size) = super::size::Size::default();
         let facts = Facts::PostCompact { trigger, summary: &summary };
         let id = uuid::Uuid::new_v4().to_string();
-        shared.run_hooks(&facts, &scene, None, &id, cancel).await;
+        if let Some((_, ran)) = shared.run_hooks(&facts, &scene, None, &id, cancel).await {
+            let label = Label { event: Event::PostCompact, subject: None, id: "" };
+            self.compaction_told.extend(compaction_report(label, &ran));
+        }
         let mut metadata = json!({
             "trigger": trigger,
             "pre_tokens": before,

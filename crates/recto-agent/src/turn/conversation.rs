@@ -112,6 +112,8 @@ pub(super) struct Conversation {
     pub(super) system: Vec<Block>,
     pub(super) declared: Vec<Json>,
     pub(super) schema: Option<Arc<OutputSchema>>,
+    /// What hooks of a compaction said, for whoever asked for it.
+    pub(super) compaction_told: Vec<String>,
     pub(super) limits: Limits,
     pub(super) turn: TurnState,
     /// Results go into the log alone: the turn is over but for them.
@@ -141,6 +143,7 @@ impl Conversation {
             system,
             declared,
             schema: None,
+            compaction_told: Vec::new(),
             limits: Limits::default(),
             turn: TurnState::new(),
             hides_results: false,

@@ -16,6 +16,7 @@ use super::event::End;
 use super::event::TurnEvent;
 use super::runner::Runner;
 use super::shared::lock;
+use crate::hook::Answer;
 use crate::hook::Event;
 use crate::hook::Facts;
 use crate::tool::Tool;
@@ -81,20 +82,21 @@ impl Runner {
         let scene = self.conversation.scene();
         let hooks = shared.run_hooks(&facts, &scene, None, &id, cancel).await;
         let Some((answer, _)) = hooks else { return Ok(None) };
-        let refusal = match (&answer.block, &answer.stop) {
-            (Some(block), _) => {
-                let why = &block.message;
-                Some(format!(
-                    "UserPromptSubmit operation blocked by hook:\n{why}\n\nOriginal prompt: {text}"
-                ))
-            }
-            (None, Some(why)) => Some(format!("Operation stopped by hook: {why}")),
-            (None, None) => None,
-        };
-        if let Some(text) = refusal {
+        if let Some(text) = refusal_of(Event::UserPromptSubmit, &answer, text) {
             self.tell_began().await;
-            let reason = answer.block.as_ref().map(|block| block.message.as_str());
-            self.refuse_prompt(&text, reason.or(answer.stop.as_deref())).await?;
+            let reason = match &answer.block {
+                Some(block) => block.reason.as_deref(),
+                None => answer.stop.as_deref(),
+            };
+            let reason = reason.filter(|reason| !reason.is_empty());
+            let mut outcome = match answer.block {
+                Some(_) => json!({"kind": "blocked_by_hook", "prompt_kept": false}),
+                None => json!({"kind": "stopped_by_hook", "prompt_kept": true}),
+            };
+            if let Some(reason) = reason {
+                outcome["reason"] = reason.into();
+            }
+            self.refuse_prompt(&text, Some(outcome)).await?;
             return Ok(Some(End::PromptBlocked(text)));
         }
         if let Some(title) = &answer.session_title {
@@ -107,22 +109,56 @@ impl Runner {
         Ok(None)
     }
 
+    /// Hooks that look at a command of the user can refuse it, too.
+    pub(super) async fn expansion_hooks(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        prompt: &str,
+        cancel: &CancellationToken,
+    ) -> Written<Option<End>> {
+        let shared = std::sync::Arc::clone(&self.conversation.shared);
+        if !shared.hooks.has(Event::UserPromptExpansion) {
+            return Ok(None);
+        }
+        let home = {
+            let offer = shared.offer.get();
+            let Some(skill) = offer.skills.iter().find(|skill| skill.name == name) else {
+                return Ok(None);
+            };
+            let place = lock(&shared.place).clone();
+            skill.directory.starts_with(&place.claude)
+        };
+        let source = if home { "userSettings" } else { "projectSettings" };
+        let facts =
+            Facts::UserPromptExpansion { kind: "slash_command", name, arguments, source, prompt };
+        let id = uuid::Uuid::new_v4().to_string();
+        let scene = self.conversation.scene();
+        let hooks = shared.run_hooks(&facts, &scene, None, &id, cancel).await;
+        let Some((answer, _)) = hooks else { return Ok(None) };
+        if let Some(text) = refusal_of(Event::UserPromptExpansion, &answer, prompt) {
+            self.tell_began().await;
+            self.refuse_prompt(&text, None).await?;
+            return Ok(Some(End::PromptBlocked(text)));
+        }
+        self.prompt_lines.extend(answer.lines);
+        Ok(None)
+    }
+
     /// Says that a prompt was refused, in the log and the stream.
-    async fn refuse_prompt(&mut self, text: &str, reason: Option<&str>) -> Written<()> {
+    async fn refuse_prompt(&mut self, text: &str, outcome: Option<Value>) -> Written<()> {
         let line = SystemLine::Informational { content: text.into(), level: Level::Warning };
         self.conversation.transcript.system(&line)?;
-        let line = json!({
+        let mut line = json!({
             "type": "system",
             "subtype": "informational",
             "content": text,
             "level": Level::Warning.name(),
             "prevent_continuation": true,
-            "prompt_submit_outcome": {
-                "kind": "blocked_by_hook",
-                "prompt_kept": false,
-                "reason": reason,
-            },
         });
+        if let Some(outcome) = outcome {
+            line["prompt_submit_outcome"] = outcome;
+        }
         self.conversation.tell(TurnEvent::System(line)).await;
         Ok(())
     }
@@ -232,5 +268,18 @@ impl Runner {
             directories: place.additional.iter().map(|path| path.display().to_string()).collect(),
         };
         conversation.tell(TurnEvent::Began(Box::new(began))).await;
+    }
+}
+
+/// What is said when hooks refuse a prompt.
+fn refusal_of(event: Event, answer: &Answer, prompt: &str) -> Option<String> {
+    match (&answer.block, answer.stop.as_deref()) {
+        (Some(block), _) => {
+            let (event, why) = (event.name(), &block.message);
+            Some(format!("{event} operation blocked by hook:\n{why}\n\nOriginal prompt: {prompt}"))
+        }
+        (None, Some("")) => Some("Operation stopped by hook".to_owned()),
+        (None, Some(why)) => Some(format!("Operation stopped by hook: {why}")),
+        (None, None) => None,
     }
 }

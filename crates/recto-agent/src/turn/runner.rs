@@ -353,6 +353,11 @@ impl Runner {
         if let Some(end) = self.prompt_hooks(&text, cancel).await? {
             return Ok(Some(end));
         }
+        if let Some((name, arguments)) = super::command::command_of(&start)
+            && let Some(end) = self.expansion_hooks(&name, &arguments, &text, cancel).await?
+        {
+            return Ok(Some(end));
+        }
         let uuid = start.uuid().unwrap_or_else(super::transcript::new_uuid);
         self.write_snapshot(&uuid)?;
         let prompted = TurnEvent::Prompted {

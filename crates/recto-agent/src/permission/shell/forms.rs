@@ -105,6 +105,10 @@ pub(crate) fn unwrap(words: &[Word]) -> Option<(Wrapper, usize)> {
         "command" | "builtin" if value(1).is_some_and(|word| !word.starts_with('-')) => {
             transparent(1)
         }
+        // It tells what a name means.
+        "command" if matches!(value(1), Some("-v" | "-V")) => None,
+        // Another shell's, which this one does not have.
+        "noglob" | "nocorrect" => opaque(1),
         "nohup" | "time" | "xargs" => match value(1) {
             Some(flag) if flag.starts_with('-') => opaque(first_operand()?),
             _ => transparent(1),
@@ -135,7 +139,11 @@ pub(crate) fn is_duration(text: &str) -> bool {
 
 /// The program that a name starts: `/bin/ls` is `ls`.
 fn program(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
+    let name = name.rsplit('/').next().unwrap_or(name);
+    match name.len().checked_sub(4).and_then(|at| name.split_at_checked(at)) {
+        Some((stem, end)) if !stem.is_empty() && end.eq_ignore_ascii_case(".exe") => stem,
+        _ => name,
+    }
 }
 
 /// The command that runs in the end, without variables and wrappers that are known. Its files are

@@ -208,7 +208,7 @@ fn operands_only_look(name: &str, operands: &[&str]) -> bool {
         // The second file of `uniq` is written, and others set a clock or a name.
         "uniq" | "hostname" => operands.is_empty(),
         "date" => operands.iter().all(|word| word.starts_with('+')),
-        "man" => operands.len() == 1 && operands.iter().all(|word| is_name(word)),
+        "man" => operands.iter().all(|word| is_name(word)),
         // Others change what the terminal shows.
         "tput" => matches!(operands, ["cols" | "lines"]),
         "jq" => !operands.iter().any(|program| reads_more(program)),
@@ -227,6 +227,7 @@ fn reads_more(program: &str) -> bool {
 fn is_harmless_test(values: &[&str]) -> bool {
     let number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
     match values {
+        [] => true,
         [operator, _] => {
             operator.len() == 2
                 && operator.strip_prefix('-').is_some_and(|c| "efdrwxsLhnzbgkupScON".contains(c))

@@ -5,6 +5,21 @@ pub(crate) fn is_pattern(content: &str) -> bool {
     content.contains('*')
 }
 
+/// Programs that run whatever they are given.
+const RUNNERS: &[&str] = &[
+    "bash", "bun run", "bunx", "deno", "env", "eval", "exec", "fish", "lua", "node", "npm run",
+    "npx", "perl", "php", "pnpm run", "python", "python2", "python3", "ruby", "sh", "ssh", "sudo",
+    "tsx", "xargs", "yarn run", "zsh",
+];
+
+/// Whether a rule about a command is one about every command: `python3:*`, `node`, `bash -*`.
+pub(crate) fn allows_anything(content: &str) -> bool {
+    let content = content.trim();
+    let ends = [":*", " -*", " *", "*"];
+    let base = ends.iter().find_map(|end| content.strip_suffix(end)).unwrap_or(content);
+    base.trim().is_empty() || RUNNERS.contains(&base.trim())
+}
+
 /// Whether the content of a rule matches the text of a command.
 pub(crate) fn matches(content: &str, text: &str) -> bool {
     let text = text.trim();

@@ -68,6 +68,16 @@ pub(crate) enum Doubt {
     Subshell,
     /// `&`.
     Background,
+    /// `<> x`, or `>` without a file.
+    OddRedirect,
+    /// `(ls`: the end is missing.
+    Unfinished,
+    /// `cat <<EOF | grep x`.
+    HeredocPipeline,
+    /// `cat <<EOF > x`.
+    HeredocRedirect,
+    /// `cat <<EOF && ls`.
+    HeredocText,
     /// `<<EOF`.
     Heredoc,
     /// Characters that a shell and a reader see differently.
@@ -90,8 +100,6 @@ pub(crate) struct Redirect {
 pub(crate) struct Part {
     /// Its text without redirections.
     pub(crate) text: String,
-    /// Its text with them, if it has some: what a question shows.
-    pub(crate) whole: Option<String>,
     /// `A=1` before the name: name and text of the value.
     pub(crate) assignments: Vec<(String, Word)>,
     /// The name and the arguments.
@@ -113,6 +121,11 @@ pub(crate) struct Script {
     pub(crate) is_pipeline: bool,
     /// Whether it has a loop that sets a variable.
     pub(crate) loops: bool,
+    /// Whether a part of it runs in the background.
+    pub(crate) in_background: bool,
+    /// Whether a `$(`, `${` or `$((` has no end, so that the shell may read all of it in another
+    /// way.
+    pub(crate) is_torn: bool,
 }
 
 /// Parses a command line. Never fails: what is not understood is a doubt.
@@ -137,7 +150,7 @@ fn without_quoted_heredoc(text: &str) -> Option<&str> {
     let quoted = |quote| delimiter.strip_prefix(quote)?.strip_suffix(quote);
     let word = quoted('\'').or_else(|| quoted('"'))?;
     let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let is_plain = command.chars().all(|c| c.is_ascii_alphanumeric() || " _./=:,@%+-".contains(c));
+    let is_plain = command.chars().all(|c| c.is_ascii_alphanumeric() || " _./=:,@%+->".contains(c));
     let rest = rest.strip_suffix('\n').unwrap_or(rest);
     let end = rest.split('\n').position(|line| line == word)?;
     let ends_there = end + 1 == rest.split('\n').count();
@@ -169,9 +182,33 @@ fn parse_plain(text: &str, home: &str) -> Script {
     walk.gap(0, root.start_byte(), true);
     walk.statements(root, 0);
     walk.gap(root.end_byte(), text.len(), true);
-    if tree.root_node().has_error() {
-        walk.doubt(Doubt::Broken);
+    if root.has_error() {
+        let opens = |open: &str| {
+            let rest = text.trim().strip_prefix(open);
+            rest.is_some_and(|rest| rest.starts_with(' ') || open == "(" && !rest.is_empty())
+        };
+        let unfinished = (opens("(") && !text.contains(')')) || opens("{") || opens("[[");
+        let vague = matches!(
+            walk.script.doubt,
+            None | Some(Doubt::NotUnderstood | Doubt::Subshell | Doubt::Group)
+        );
+        if vague {
+            walk.script.doubt = Some(if unfinished { Doubt::Unfinished } else { Doubt::Broken });
+        }
+        walk.after_keywords();
+        let ends_open = text.trim_end().ends_with(['<', '>']) || text.trim_end().ends_with(">|");
+        if walk.script.doubt == Some(Doubt::Broken)
+            && (ends_open || text.contains("<>") || text.trim_end().ends_with(">&"))
+        {
+            walk.script.doubt = Some(Doubt::OddRedirect);
+        }
+        walk.script.is_torn = text.contains("$(") || text.contains("${");
     }
+    // A keyword where a command should be.
+    if text.trim_start().starts_with(['}', 't', 'd', 'e']) {
+        walk.after_keywords();
+    }
+    walk.use_variables();
     if walk.odd {
         let is_blank =
             |c: char| !c.is_ascii() && (c.is_whitespace() || c == '\u{200b}' || c == '\u{feff}');
@@ -201,6 +238,23 @@ fn is_one_pipeline(root: Node<'_>) -> bool {
     let mut children = root.named_children(&mut cursor).filter(|node| node.kind() != "comment");
     let first = children.next();
     children.next().is_none() && first.is_some_and(|node| node.kind() == "pipeline")
+}
+
+/// A text with the value of a variable in its place.
+fn with_value(text: &str, name: &str, value: &str) -> String {
+    let text = text.replace(&format!("${{{name}}}"), value);
+    let sign = format!("${name}");
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(&sign) {
+        let (before, after) = rest.split_at(at);
+        let after = after.get(sign.len()..).unwrap_or_default();
+        let longer = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        out.push_str(before);
+        out.push_str(if longer { &sign } else { value });
+        rest = after;
+    }
+    out + rest
 }
 
 struct Walk<'a> {
@@ -312,7 +366,9 @@ impl<'a> Walk<'a> {
             "function_definition" => self.doubt(Doubt::Function),
             "case_statement" => self.doubt(Doubt::Case),
             "c_style_for_statement" => self.doubt(Doubt::Counting),
-            "&" => self.doubt(Doubt::Background),
+            "&" => self.script.in_background = true,
+            // They set and unset variables: listed as a command, and always asked about.
+            "declaration_command" | "unset_command" => self.declaration(node),
             "&&" | "||" | ";" | "\n" | "|" | "|&" | "!" | "if" | "then" | "fi" | "elif"
             | "else" | "while" | "until" | "do" | "done" => {}
             "variable_assignment" => {
@@ -323,6 +379,21 @@ impl<'a> Walk<'a> {
             "variable_assignments" => self.doubt(Doubt::Assignments),
             _ => self.inner_doubt(node, Doubt::NotUnderstood),
         }
+    }
+
+    /// `export x=1`, `unset x`.
+    fn declaration(&mut self, node: Node<'_>) {
+        let text = self.text_of(node).to_owned();
+        let mut cursor = node.walk();
+        let mut words = Vec::new();
+        for child in node.children(&mut cursor) {
+            let (word, trouble) = scan(self.text_of(child), self.home);
+            if let Some(trouble) = trouble {
+                self.word_doubt(child, trouble);
+            }
+            words.push(word);
+        }
+        self.script.parts.push(Part { text, words, ..Part::default() });
     }
 
     /// `for x in a b; do ..; done` with literal words.
@@ -360,12 +431,7 @@ impl<'a> Walk<'a> {
         let body = children.iter().find(|child| !child.kind().ends_with("_redirect"));
         match body {
             Some(body) if body.kind() == "command" => {
-                let known = self.script.parts.len();
                 self.command(*body, &redirects);
-                let whole = self.text_of(node).to_owned();
-                if let Some(part) = self.script.parts.get_mut(known) {
-                    part.whole = Some(whole);
-                }
             }
             Some(body) if body.kind() == "while_statement" => self.doubt(Doubt::Loop),
             Some(body) => {
@@ -524,9 +590,12 @@ impl<'a> Walk<'a> {
             }
         }
         let (Some(writes), Some(target)) = (writes, target) else {
-            self.doubt(Doubt::NotUnderstood);
+            self.doubt(Doubt::OddRedirect);
             return None;
         };
+        if target.raw.is_empty() {
+            self.doubt(Doubt::OddRedirect);
+        }
         if duplicates && target.raw.chars().all(|c| c.is_ascii_digit()) {
             return None;
         }
@@ -552,7 +621,62 @@ impl<'a> Walk<'a> {
         let mut cursor = node.walk();
         let start = node.named_children(&mut cursor).find(|child| child.kind() == "heredoc_start");
         let quoted = start.is_some_and(|start| self.text_of(start).contains(['\'', '"', '\\']));
-        self.doubt(if quoted { Doubt::NotUnderstood } else { Doubt::Heredoc });
+        // What follows on the same line.
+        let mut cursor = node.walk();
+        let after = node.children(&mut cursor).find_map(|child| match child.kind() {
+            "pipeline" => Some(Doubt::HeredocPipeline),
+            "file_redirect" => Some(Doubt::HeredocRedirect),
+            "&&" | "||" | "list" | "command" => Some(Doubt::HeredocText),
+            _ => None,
+        });
+        let plain = if quoted { Doubt::NotUnderstood } else { Doubt::Heredoc };
+        self.doubt(after.unwrap_or(plain));
+    }
+
+    /// What the grammar gave up on: for rules that forbid, every command that could start there.
+    fn after_keywords(&mut self) {
+        const MOST: usize = 64;
+        const KEYWORDS: &[&str] = &[
+            "if", "then", "elif", "else", "while", "until", "do", "{", "}", "(", "!", ";", "|",
+            "&", "&&", "||",
+        ];
+        let words: Vec<&str> = self.text.split_ascii_whitespace().collect();
+        let at_keyword = |(_, word): &(usize, &&str)| KEYWORDS.contains(*word);
+        for (at, _) in words.iter().enumerate().filter(at_keyword).take(MOST) {
+            let rest = words.get(at + 1..).unwrap_or_default();
+            let words = rest.iter().map(|word| scan(word, self.home).0).collect();
+            self.script.everywhere.push(Part { text: rest.join(" "), words, ..Part::default() });
+        }
+    }
+
+    /// `x=ls; $x`: for rules that forbid, a variable that the command sets to plain text is that
+    /// text.
+    fn use_variables(&mut self) {
+        const MOST: usize = 64;
+        let set: Vec<(String, String)> = self
+            .script
+            .parts
+            .iter()
+            .filter(|part| part.words.is_empty())
+            .flat_map(|part| &part.assignments)
+            .filter_map(|(name, value)| Some((name.clone(), value.value.clone()?)))
+            .collect();
+        if set.is_empty() {
+            return;
+        }
+        let mut known = Vec::new();
+        for part in self.script.everywhere.iter().take(MOST) {
+            let mut text = part.text.clone();
+            for (name, value) in set.iter().take(MOST) {
+                text = with_value(&text, name, value);
+            }
+            if text != part.text && text.len() <= LONGEST {
+                let words = text.split_ascii_whitespace();
+                let words = words.map(|word| scan(word, self.home).0).collect();
+                known.push(Part { text, words, ..Part::default() });
+            }
+        }
+        self.script.everywhere.extend(known);
     }
 
     /// `[ -f x ]` and `[[ -f x ]]`: tests of literal words. `-v` and arithmetic evaluate their words.

@@ -19,7 +19,9 @@ pub(crate) fn prints_lines(words: &[Word]) -> bool {
 pub(crate) fn only_replaces(words: &[Word]) -> bool {
     let flags = words.iter().take_while(|word| word.text().starts_with('-')).count();
     let (flags, rest) = words.split_at(flags);
-    let known = |word: &Word| matches!(word.value.as_deref(), Some("-i" | "-E" | "-r"));
+    let known = |word: &Word| {
+        matches!(word.value.as_deref(), Some("-i" | "--in-place" | "-E" | "-r" | "-Ei"))
+    };
     let script = rest.first().and_then(|word| word.value.as_deref());
     flags.iter().all(known)
         && script.is_some_and(is_replacement)
