@@ -476,11 +476,20 @@ pub fn prepare(call: ToolCall, session: &Session) -> Result<Prepared, Box<ToolOu
 }
 
 /// The same for an input that whoever answered the question put in the place of the model's.
+/// An empty one, or none at all, stands for the model's own.
 ///
 /// # Errors
 ///
 /// The outcome of a call that cannot run.
-pub fn prepare_answered(call: ToolCall, session: &Session) -> Result<Prepared, Box<ToolOutcome>> {
+pub fn prepare_answered(
+    prepared: Prepared,
+    input: Value,
+    session: &Session,
+) -> Result<Prepared, Box<ToolOutcome>> {
+    if input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty) {
+        return Ok(prepared);
+    }
+    let call = ToolCall { input, ..prepared.call };
     prepare_from(call, session, &|tool, issues| issue::answered(tool.name(), issues))
 }
 

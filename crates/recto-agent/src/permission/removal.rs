@@ -1,5 +1,6 @@
 //! Removals that no rule and no mode allows without a question.
 
+use std::path::Component;
 use std::path::Path;
 
 use crate::permission::place::Place;
@@ -26,6 +27,7 @@ fn dangerous_below(part: &Part, place: &Place, depth: usize) -> Option<String> {
             "rm" | "rmdir" => {
                 let operands = words.get(1..)?;
                 unknown_operand(name, &part.text, operands)
+                    .or_else(|| printed_operand(name, operands))
                     .or_else(|| dangerous_operand(name, operands, place))
             }
             "sh" | "bash" | "dash" | "ksh" | "zsh" if depth < DEEPEST => {
@@ -95,15 +97,36 @@ fn unknown_operand(name: &str, command: &str, words: &[Word]) -> Option<String> 
     })
 }
 
+/// What a command prints is not known before it runs.
+fn printed_operand(name: &str, words: &[Word]) -> Option<String> {
+    let is_recursive = |word: &Word| {
+        let flags = word.text();
+        let short = flags.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
+        flags == "--recursive" || short.is_some_and(|flags| flags.contains(['r', 'R']))
+    };
+    let is_printed = |word: &Word| {
+        let raw = word.raw.trim_matches('"');
+        let is_substitution =
+            raw.starts_with("$(") && !raw.starts_with("$((") && raw.ends_with(')');
+        is_substitution || (raw.len() > 1 && raw.starts_with('`') && raw.ends_with('`'))
+    };
+    let is_unknown = name == "rm" && words.iter().any(is_recursive) && words.iter().any(is_printed);
+    is_unknown.then(|| sentence::PRINTED_REMOVAL.to_owned())
+}
+
 fn dangerous_operand(name: &str, words: &[Word], place: &Place) -> Option<String> {
     words.iter().filter(|word| !word.text().starts_with('-')).find_map(|word| {
         let text = meant(word, place);
         let path = place.absolute(&text);
+        let goes_up = Path::new(&text).components().any(|part| part == Component::ParentDir);
         let removed = match path.file_name().and_then(|name| name.to_str()) {
             Some("*" | ".*" | "{*,.*}") => path.parent().unwrap_or(&path),
             _ => &path,
         };
-        let what = if is_critical(removed, place) {
+        let is_pattern = removed != path.as_path();
+        let what = if is_pattern && goes_up && is_critical(removed, place) {
+            return Some(sentence::unresolved_removal(name, &path.display().to_string()));
+        } else if is_critical(removed, place) && !(goes_up && text.starts_with('/')) {
             "a critical system directory"
         } else if is_workspace(removed, place) {
             "a workspace directory (the working directory, an additional working directory, or one of their parent directories)"

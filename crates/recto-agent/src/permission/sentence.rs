@@ -89,6 +89,14 @@ pub(crate) fn dangerous_removal(name: &str, path: &str, what: &str) -> String {
     )
 }
 
+pub(crate) fn unresolved_removal(name: &str, path: &str) -> String {
+    format!(
+        "Dangerous {name} operation detected: '{path}'\n\nThis command's removal target cannot be statically resolved to a directory. This requires explicit approval and cannot be auto-allowed by permission rules."
+    )
+}
+
+pub(crate) const PRINTED_REMOVAL: &str = "Dangerous rm operation detected: the target is the output of a command substitution (`$(...)` or backticks) and cannot be checked before the command runs. This requires explicit approval and cannot be auto-allowed by permission rules.\n\nRun the substitution on its own first, then remove the literal paths it prints.";
+
 pub(crate) fn variable_removal(name: &str, command: &str, target: &str, variable: &str) -> String {
     let (open, close) = if target.starts_with('"') { ("", "") } else { ("\"", "\"") };
     let guarded = format!("{open}${{{variable}:?}}{close}");

@@ -3,6 +3,8 @@
 //! Owns: what a call takes, and how the report of a subagent becomes a result. Running the
 //! subagent is the loop's: see `HostRequest`.
 
+mod handback;
+
 use std::collections::BTreeSet;
 
 use serde_json::Map;
@@ -10,6 +12,7 @@ use serde_json::Value;
 use serde_json::json;
 use sha2::Digest as _;
 
+use self::handback::indented;
 use super::Tool;
 use super::background::Status;
 use super::context::Call;
@@ -95,12 +98,29 @@ pub struct AgentCall {
     pub added: u64,
     /// Lines that it removed from files.
     pub removed: u64,
+    /// Whether it had the tool.
+    pub is_known: bool,
 }
 
 impl AgentCall {
-    /// The account of an outcome.
+    /// The account of a call. Lines are those that the call names, whether it worked or not.
     #[must_use]
-    pub fn of(tool: &str, outcome: &ToolOutcome) -> AgentCall {
+    pub fn of(tool: &str, input: &Value, outcome: &ToolOutcome) -> AgentCall {
+        let lines = |name: &str| {
+            let text = input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+            text.map_or(0, |text| text.split('\n').count() as u64)
+        };
+        let (added, removed) = match tool {
+            "Write" => (lines("content"), 0),
+            "Edit" => (lines("new_string"), lines("old_string")),
+            _ => AgentCall::changed_lines(outcome),
+        };
+        AgentCall { tool: tool.to_owned(), added, removed, is_known: !outcome.is_of_no_tool() }
+    }
+
+    /// How many lines a call added to files and removed from them.
+    #[must_use]
+    pub fn changed_lines(outcome: &ToolOutcome) -> (u64, u64) {
         let structured = &outcome.structured;
         let hunks = structured.get("structuredPatch").and_then(Value::as_array);
         let lines = hunks.into_iter().flatten().filter_map(|hunk| hunk.get("lines")?.as_array());
@@ -114,7 +134,7 @@ impl AgentCall {
             let content = structured.get("content").and_then(Value::as_str).unwrap_or_default();
             added = content.split('\n').count() as u64;
         }
-        AgentCall { tool: tool.to_owned(), added, removed }
+        (added, removed)
     }
 }
 
@@ -314,15 +334,16 @@ fn result(session: &Session, request: &AgentRequest, done: &AgentDone) -> ToolOu
     let can_continue = can_continue(session);
     let has_totals = !WITHOUT_TOTALS.contains(&request.kind.as_str());
     let used = used_tools(session, &done.calls);
-    let note = note(session, &used);
+    let (report, warning) = handback::neutral(&done.text);
+    let notes: Vec<String> = note(session, &used).into_iter().chain(warning).collect();
     let mut text = String::new();
-    if let Some(note) = &note {
+    for note in &notes {
         text += &indented(note);
         text.push('\n');
     }
     text += FRAME;
-    let is_blank = done.text.trim().is_empty();
-    text += &indented(if is_blank { NOTHING_SAID } else { &done.text });
+    let is_blank = report.trim().is_empty();
+    text += &indented(if is_blank { NOTHING_SAID } else { &report });
     if has_totals {
         let how = match can_continue {
             true => format!(
@@ -342,15 +363,23 @@ fn result(session: &Session, request: &AgentRequest, done: &AgentDone) -> ToolOu
             done.duration_ms
         );
     }
-    let structured = structured(request, done, &used, note.as_deref(), can_continue);
+    let mut sections: Vec<&str> = notes.iter().map(String::as_str).collect();
+    sections.extend((!is_blank).then_some(report.as_str()));
+    let structured = structured(request, done, &used, (&sections, notes.len()), can_continue);
     ToolOutcome::blocks(vec![json!({"type": "text", "text": text})], structured)
 }
 
-/// The tools of the session that a subagent called, whether the calls worked or not.
+/// The tools of the session that a subagent called, whether the calls worked or not. One that
+/// it did not have counts if somebody in the session used it.
 fn used_tools(session: &Session, calls: &[AgentCall]) -> BTreeSet<String> {
     let offer = session.offer.get();
-    let is_there = |name: &&str| offer.tool(name).is_some() || offer.mcp_tool(name).is_some();
-    calls.iter().map(|call| call.tool.as_str()).filter(is_there).map(str::to_owned).collect()
+    let known = session.state().used.clone();
+    let is_there = |call: &&AgentCall| {
+        let name = call.tool.as_str();
+        let is_offered = offer.tool(name).is_some() || offer.mcp_tool(name).is_some();
+        is_offered && (call.is_known || known.contains(name))
+    };
+    calls.iter().filter(is_there).map(|call| call.tool.clone()).collect()
 }
 
 /// Which tools the report stands on, for the reader to judge it by: those that nobody in the
@@ -364,16 +393,11 @@ fn note(session: &Session, used: &BTreeSet<String>) -> Option<String> {
         .then(|| format!("<tools-used-before-summary>{names}</tools-used-before-summary>\n"))
 }
 
-fn indented(text: &str) -> String {
-    let lines: Vec<String> = text.split('\n').map(|line| format!("  {line}")).collect();
-    lines.join("\n")
-}
-
 fn structured(
     request: &AgentRequest,
     done: &AgentDone,
     used: &BTreeSet<String>,
-    note: Option<&str>,
+    (sections, notes): (&[&str], usize),
     can_continue: bool,
 ) -> Value {
     let mut fields = Map::new();
@@ -385,10 +409,9 @@ fn structured(
     if !used.is_empty() {
         set("toolsUsed", json!(used));
     }
-    let sections: Vec<&str> = note.into_iter().chain([done.text.as_str()]).collect();
-    set("harnessNoteCount", json!(u8::from(note.is_some())));
+    set("harnessNoteCount", json!(notes));
     set("harnessTailCount", json!(0));
-    set("harnessSectionHash", json!(section_hash(&sections)));
+    set("harnessSectionHash", json!(section_hash(sections)));
     let content: Vec<Value> =
         sections.iter().map(|text| json!({"type": "text", "text": text})).collect();
     set("content", json!(content));
@@ -489,6 +512,9 @@ pub fn built_in() -> Vec<AgentType> {
         kind("Explore", "Explores code without changing it", Some(reads)),
         kind("Plan", "Designs a change without making it", Some(reads)),
         kind("claude", "Any other task", None),
-        kind("statusline-setup", "Sets up the status line", Some(&["Read", "Edit"])),
+        AgentType {
+            model: Some("sonnet".to_owned()),
+            ..kind("statusline-setup", "Sets up the status line", Some(&["Read", "Edit"]))
+        },
     ]
 }

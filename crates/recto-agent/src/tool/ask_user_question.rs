@@ -98,6 +98,7 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
         }
     }
     let structured = Value::Object(structured);
+    let answers = given_answers(&questions, &answers);
     if answers.is_empty() {
         return ToolOutcome::text("The user did not answer the questions.", structured);
     }
@@ -112,7 +113,7 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
         .collect();
     let told = told.join(", ");
     let are_choices =
-        answers.iter().all(|(question, answer)| is_choice(&questions, question, &spelled(answer)));
+        answers.iter().all(|(question, answer)| is_choice(&questions, question, answer));
     let text = if are_choices {
         format!(
             "Your questions have been answered: {told}. You can now continue with these answers \
@@ -127,11 +128,28 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     ToolOutcome::text(text, structured)
 }
 
+/// The answers in the order of the questions. What nobody asked is no answer, and neither is
+/// nothing.
+fn given_answers(questions: &Value, answers: &Map<String, Value>) -> Vec<(String, Value)> {
+    let asked = questions.as_array().into_iter().flatten();
+    let texts = asked.filter_map(|one| one.get("question")?.as_str());
+    let given = texts.filter_map(|text| Some((text.to_owned(), answers.get(text)?.clone())));
+    given.filter(|(_, answer)| answer.as_str() != Some("")).collect()
+}
+
 /// Whether an answer is made of labels of its question.
-fn is_choice(questions: &Value, question: &str, answer: &str) -> bool {
+fn is_choice(questions: &Value, question: &str, answer: &Value) -> bool {
     let asked = questions.as_array().into_iter().flatten();
     let asked = asked.filter(|one| one.get("question") == Some(&json!(question)));
     let options = asked.filter_map(|one| one.get("options")?.as_array()).flatten();
     let labels: Vec<&str> = options.filter_map(|option| option.get("label")?.as_str()).collect();
-    labels.contains(&answer) || answer.split(',').all(|part| labels.contains(&part.trim()))
+    match answer {
+        Value::Array(several) if !several.is_empty() => {
+            several.iter().all(|one| one.as_str().is_some_and(|one| labels.contains(&one)))
+        }
+        Value::String(one) => {
+            labels.contains(&one.as_str()) || one.split(", ").all(|part| labels.contains(&part))
+        }
+        _ => false,
+    }
 }

@@ -392,8 +392,9 @@ impl Command<'_> {
         fields.insert("stderr".into(), json!(""));
         fields.insert("interrupted".into(), json!(false));
         fields.insert("isImage".into(), json!(is_image));
-        if self.call.is("dangerouslyDisableSandbox") {
-            fields.insert("dangerouslyDisableSandbox".into(), json!(true));
+        const UNSAFE: &str = "dangerouslyDisableSandbox";
+        if let Some(is_unsafe) = self.call.input.get(UNSAFE) {
+            fields.insert(UNSAFE.into(), is_unsafe.clone());
         }
         fields
     }
@@ -410,12 +411,8 @@ impl Command<'_> {
         }
         // What it is counts, and not what it is called.
         let bytes = BASE64_STANDARD.decode(data).unwrap_or_default();
-        let Some(media_type) = read::image::media_type(&bytes) else {
-            return Some(ToolOutcome::failed(
-                "Unable to resize image — image processing is unavailable and dimensions could \
-                 not be read from the file header. Please convert the image to PNG, JPEG, GIF, \
-                 or WebP.",
-            ));
+        let Some(media_type) = read::image::sized_type(&bytes) else {
+            return Some(ToolOutcome::failed(read::image::NO_SIZE));
         };
         let mut fields = self.structured(&format!("data:{media_type};base64,{data}"), true);
         fields.insert("noOutputExpected".into(), json!(meaning::is_silent(self.text)));

@@ -40,6 +40,42 @@ pub(super) fn rejected(error: &str) -> ToolOutcome {
     ))
 }
 
+/// Adds a pattern, which is refused in the words of the client's ripgrep.
+///
+/// # Errors
+///
+/// The sentence for the model.
+pub(super) fn add(globs: &mut OverrideBuilder, pattern: &str) -> Result<(), String> {
+    if has_nested_braces(pattern) {
+        return Err(format!(
+            "error parsing glob '{pattern}': nested alternate groups are not allowed"
+        ));
+    }
+    globs.add(pattern).map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Whether braces are in braces. The crate takes them; the client's ripgrep is older.
+fn has_nested_braces(pattern: &str) -> bool {
+    let (mut depth, mut is_in_class) = (0_u32, false);
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if !is_in_class => {
+                chars.next();
+            }
+            '[' => is_in_class = true,
+            ']' => is_in_class = false,
+            '{' if !is_in_class => depth += 1,
+            '}' if !is_in_class => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > 1 {
+            return true;
+        }
+    }
+    false
+}
+
 /// The directory before the first wildcard of an absolute pattern, and the rest.
 fn split_absolute(pattern: &str) -> Option<(PathBuf, String)> {
     if !pattern.starts_with('/') {
@@ -80,10 +116,10 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
         pattern = rest;
     }
     let mut globs = OverrideBuilder::new(&root);
-    let globs = globs.add(&pattern).and_then(|globs| globs.build());
-    let globs = match globs {
+    let added = add(&mut globs, &pattern);
+    let globs = match added.and_then(|()| globs.build().map_err(|error| error.to_string())) {
         Ok(globs) => globs,
-        Err(error) => return rejected(&error.to_string()),
+        Err(error) => return rejected(&error),
     };
     let cancel = call.cancel.clone();
     let is_hidden = session.is_hidden.clone();
@@ -129,4 +165,17 @@ fn find(root: &Path, globs: Override, cancel: &CancellationToken) -> Vec<PathBuf
     }
     found.sort_by_key(|(modified, _)| *modified);
     found.into_iter().map(|(_, path)| path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_in_braces_are_seen_where_they_are_no_text() {
+        assert!(has_nested_braces("*.{r{s,x},py}") && has_nested_braces("{a,{b}"));
+        for plain in ["{a,b}.{c,d}", "[{]{a,b}", "\\{{a,b}", "{a,[{]b}", "{a,b"] {
+            assert!(!has_nested_braces(plain), "{plain}");
+        }
+    }
 }

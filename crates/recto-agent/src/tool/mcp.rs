@@ -3,6 +3,7 @@
 //! Owns: the result of a call. Servers themselves are the loop's.
 
 use std::fs;
+use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -12,8 +13,11 @@ use serde_json::json;
 use super::context::Call;
 use super::host::HostRequest;
 use super::offer::McpTool;
+use super::outcome::Content;
 use super::outcome::ToolOutcome;
 use super::overflow;
+use super::path;
+use super::read;
 
 /// Texts of more tokens go to a file.
 const MOST_TOKENS: u64 = 25_000;
@@ -63,7 +67,7 @@ fn failed(call: &Call<'_>, tool: &McpTool, contents: &[Value]) -> ToolOutcome {
         && !call.session.state().loaded.contains(&name);
     let mut outcome = ToolOutcome::failed(text.clone());
     if is_deferred {
-        outcome.content = super::outcome::Content::Text(format!(
+        outcome.content = Content::Text(format!(
             "{text}\n\nThis tool's input schema was not in your prompt when you called it. The \
              input schema is: {}\nIf your input does not match this schema, correct it and call \
              the tool again. If it matches, the error above has another cause. If the corrected \
@@ -82,6 +86,11 @@ fn converted(call: &Call<'_>, tool: &McpTool, content: &Value) -> Vec<Value> {
     match text("type") {
         Some("text") => vec![json!({"type": "text", "text": text("text").unwrap_or_default()})],
         Some("image") => image(call, server, text("data"), text("mimeType")),
+        Some("audio") => {
+            let data = text("data").unwrap_or_default();
+            let kept = kept_binary(call, server, data, text("mimeType"));
+            vec![json!({"type": "text", "text": format!("[Audio from {server}] {kept}")})]
+        }
         Some("resource") => {
             let resource = content.get("resource").cloned().unwrap_or_default();
             let part = |name: &str| resource.get(name).and_then(Value::as_str);
@@ -93,7 +102,11 @@ fn converted(call: &Call<'_>, tool: &McpTool, content: &Value) -> Vec<Value> {
                     blocks.extend(image(call, server, blob, part("mimeType")));
                     blocks
                 }
-                (None, _) => vec![json!({"type": "text", "text": from})],
+                (None, Some(blob)) => {
+                    let kept = kept_binary(call, server, blob, part("mimeType"));
+                    vec![json!({"type": "text", "text": format!("{from}{kept}")})]
+                }
+                (None, None) => vec![json!({"type": "text", "text": from})],
             }
         }
         Some("resource_link") => {
@@ -106,31 +119,88 @@ fn converted(call: &Call<'_>, tool: &McpTool, content: &Value) -> Vec<Value> {
     }
 }
 
+/// Types of images that endpoints take.
+const SHOWN_IMAGES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"];
+
 fn image(call: &Call<'_>, server: &str, data: Option<&str>, kind: Option<&str>) -> Vec<Value> {
     let (data, kind) = (data.unwrap_or_default(), kind.unwrap_or("image/png"));
+    let text = |text: String| json!({"type": "text", "text": text});
+    if !SHOWN_IMAGES.contains(&kind) {
+        let kept = kept_binary(call, server, data, Some(kind));
+        return vec![text(format!("[Image from {server}] {kept}"))];
+    }
+    let bytes = BASE64_STANDARD.decode(data).unwrap_or_default();
+    // What it is counts, and not what it is called.
+    let known = read::image::sized_type(&bytes);
+    let kept = keep(call, server, &bytes, known.unwrap_or(kind));
+    let Some(known) = known else {
+        let mut blocks =
+            vec![text(format!("[Image could not be processed: {}]", read::image::NO_SIZE))];
+        blocks.extend(kept.map(|file| text(format!("[Image source: {}]", file.display()))));
+        return blocks;
+    };
     let mut blocks = vec![json!({
         "type": "image",
-        "source": {"type": "base64", "media_type": kind, "data": data},
+        "source": {"type": "base64", "media_type": known, "data": data},
     })];
-    let places = &call.session.places;
-    let end: String = kind
-        .rsplit('/')
-        .next()
-        .unwrap_or("png")
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect();
-    let server = file_name(server);
-    let name = format!("mcp-{server}-blob-{}.{end}", call.session.ids.temporary());
-    let file = places.results().join(name);
-    let saved = BASE64_STANDARD.decode(data).ok().filter(|bytes| {
-        fs::create_dir_all(places.results()).is_ok() && fs::write(&file, bytes).is_ok()
-    });
-    if saved.is_some() {
-        let text = format!("[Image: source: {}]", file.display());
-        blocks.push(json!({"type": "text", "text": text}));
-    }
+    blocks.extend(kept.map(|file| text(format!("[Image: source: {}]", file.display()))));
     blocks
+}
+
+/// Where bytes were put that no model reads.
+fn kept_binary(call: &Call<'_>, server: &str, data: &str, kind: Option<&str>) -> String {
+    let Ok(bytes) = BASE64_STANDARD.decode(data) else {
+        return "Binary content that is not valid base64".to_owned();
+    };
+    let about = format!(
+        "Binary content ({}, {})",
+        kind.unwrap_or("unknown type"),
+        path::size(bytes.len() as u64)
+    );
+    match keep(call, server, &bytes, kind.unwrap_or_default()) {
+        Some(file) => format!("{about} saved to {}", file.display()),
+        None => format!("{about} could not be saved"),
+    }
+}
+
+fn keep(call: &Call<'_>, server: &str, bytes: &[u8], kind: &str) -> Option<PathBuf> {
+    let directory = call.session.places.results();
+    let number = call.session.ids.temporary();
+    let file =
+        directory.join(format!("mcp-{}-blob-{number}.{}", file_name(server), extension(kind)));
+    fs::create_dir_all(&directory).ok()?;
+    fs::write(&file, bytes).ok()?;
+    Some(file)
+}
+
+/// How the name of a file ends that holds bytes of a type.
+fn extension(kind: &str) -> &'static str {
+    const KNOWN: [(&str, &str); 22] = [
+        ("application/json", "json"),
+        ("application/pdf", "pdf"),
+        ("application/vnd.openxmlformats-officedocument.presentationml.presentation", "pptx"),
+        ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
+        ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
+        ("application/zip", "zip"),
+        ("audio/mpeg", "mp3"),
+        ("audio/ogg", "ogg"),
+        ("audio/wav", "wav"),
+        ("image/gif", "gif"),
+        ("image/jpeg", "jpg"),
+        ("image/jpg", "jpg"),
+        ("image/png", "png"),
+        ("image/svg+xml", "svg"),
+        ("image/webp", "webp"),
+        ("text/csv", "csv"),
+        ("text/html", "html"),
+        ("text/markdown", "md"),
+        ("text/plain", "txt"),
+        ("video/mp4", "mp4"),
+        ("video/quicktime", "mov"),
+        ("video/webm", "webm"),
+    ];
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    KNOWN.iter().find(|(known, _)| *known == kind).map_or("bin", |(_, end)| end)
 }
 
 /// A name of a server or its tool as part of the name of a file.
@@ -145,7 +215,17 @@ pub(super) async fn fitted(
     (server, tool): (&str, &str),
     outcome: ToolOutcome,
 ) -> ToolOutcome {
-    let text = outcome.content.text();
+    let (text, format, lines) = match &outcome.content {
+        Content::Blocks(blocks) if blocks.len() > 1 && are_texts(blocks) => {
+            let text = serde_json::to_string_pretty(blocks).unwrap_or_default();
+            (text, "JSON array with schema: [{type: string, text: string}]", String::new())
+        }
+        content => {
+            let text = content.text();
+            let lines = format!(" across {} lines", grouped(text.lines().count()));
+            (text, "Plain text", lines)
+        }
+    };
     if text.len() as u64 <= MOST_TOKENS || call.session.count_tokens(&text).await <= MOST_TOKENS {
         return outcome;
     }
@@ -153,16 +233,19 @@ pub(super) async fn fitted(
     let name = format!("mcp-{server}-{name}-{}", call.session.ids.temporary());
     let Ok(kept) = overflow::keep_text(call.session, &text, &name) else { return outcome };
     let told = format!(
-        "Error: result ({} characters across {} lines) exceeds maximum allowed tokens. Output has \
-         been saved to {}.\nFormat: Plain text\nRead it in parts with offset and limit, or search \
-         it; say which parts you did not read.",
+        "Error: result ({} characters{lines}) exceeds maximum allowed tokens. Output has been \
+         saved to {}.\nFormat: {format}\nRead it in parts with offset and limit, or search it; say \
+         which parts you did not read.",
         grouped(text.encode_utf16().count()),
-        grouped(text.lines().count()),
         kept.display()
     );
     let mut short = ToolOutcome::text(told.clone(), json!(told));
     short.line = outcome.line;
     short
+}
+
+fn are_texts(blocks: &[Value]) -> bool {
+    blocks.iter().all(|block| block.get("type").and_then(Value::as_str) == Some("text"))
 }
 
 /// A number with commas between thousands.

@@ -90,6 +90,11 @@ impl Mail {
 pub(super) async fn send(call: &Call<'_>) -> ToolOutcome {
     let (to, message) = (call.text("to"), call.text("message"));
     let session = call.session;
+    if to == "main" && !session.is_subagent {
+        let text = "You are the main conversation — \"main\" addresses you. Send to a named agent \
+                    instead.";
+        return said(json!({"success": false, "message": text}), None);
+    }
     let task = session.background.agents().into_iter().find(|task| task.is_called(to));
     if let Some(task) = &task
         && task.status == Status::Running
@@ -112,8 +117,14 @@ pub(super) async fn send(call: &Call<'_>) -> ToolOutcome {
 }
 
 fn told(is_sent: bool, message: &str, display: &str) -> ToolOutcome {
-    let said = json!({"success": is_sent, "message": message});
-    let structured = json!({"success": is_sent, "message": message, "display": display});
+    said(json!({"success": is_sent, "message": message}), Some(display))
+}
+
+fn said(said: Value, display: Option<&str>) -> ToolOutcome {
+    let mut structured = said.clone();
+    if let (Some(display), Some(fields)) = (display, structured.as_object_mut()) {
+        fields.insert("display".into(), json!(display));
+    }
     ToolOutcome::blocks(vec![json!({"type": "text", "text": said.to_string()})], structured)
 }
 

@@ -120,6 +120,24 @@ impl Shelf {
     }
 }
 
+/// What a call of a tool gets that is not there, before its name.
+pub(super) const NO_TOOL: &str = "Error: No such tool available: ";
+
+/// Tools that models know of and that no session has here.
+const ELSEWHERE: [&str; 11] = [
+    "Artifact",
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "LSP",
+    "Monitor",
+    "PushNotification",
+    "RemoteTrigger",
+    "ReportFindings",
+    "ScheduleWakeup",
+    "Workflow",
+];
+
 /// The tools of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Offer {
@@ -152,9 +170,13 @@ impl Offer {
         ];
         let is_there = |tool: &Tool| !tool.is_older() && !tool.asks() && !absent.contains(tool);
         let tools = Tool::ALL.into_iter().filter(is_there).collect();
-        let is_off = |tool: &Tool| tool.asks() || *tool == Tool::TodoWrite;
-        let disabled = Tool::ALL.into_iter().filter(is_off).map(|tool| tool.name().to_owned());
-        Offer { tools, disabled: disabled.collect(), ..Offer::default() }
+        let is_off = |tool: &Tool| {
+            let waits_for_servers = [Tool::ListMcpResources, Tool::ReadMcpResource].contains(tool);
+            tool.asks() || *tool == Tool::TodoWrite || waits_for_servers
+        };
+        let disabled = Tool::ALL.into_iter().filter(is_off).map(Tool::name).chain(ELSEWHERE);
+        let disabled = disabled.map(str::to_owned).collect();
+        Offer { tools, disabled, ..Offer::default() }
     }
 
     /// What a session has whose user can be asked.
@@ -199,7 +221,7 @@ impl Offer {
 
     /// What a call of a tool gets that is not there.
     pub(super) fn missing(&self, name: &str) -> ToolOutcome {
-        let mut text = format!("Error: No such tool available: {name}");
+        let mut text = format!("{NO_TOOL}{name}");
         let other_case = self.tools.iter().find(|tool| tool.name().eq_ignore_ascii_case(name));
         if self.withheld.contains(name) {
             text += &format!(

@@ -144,6 +144,13 @@ impl ToolOutcome {
         outcome
     }
 
+    /// Whether the call named a tool that is not there.
+    #[must_use]
+    pub fn is_of_no_tool(&self) -> bool {
+        let no_tool = format!("<tool_use_error>{}", super::offer::NO_TOOL);
+        self.is_error && self.content.text().starts_with(&no_tool)
+    }
+
     /// The same with a note behind the results.
     #[must_use]
     pub fn with_note(mut self, note: Note) -> ToolOutcome {
@@ -156,11 +163,17 @@ impl ToolOutcome {
     pub fn never_empty(mut self, tool: &str) -> ToolOutcome {
         let is_empty = match &self.content {
             Content::Text(text) => text.is_empty(),
-            Content::Blocks(blocks) => blocks.is_empty(),
+            Content::Blocks(blocks) => blocks.iter().all(is_blank),
         };
         if is_empty {
             self.content = Content::Text(format!("({tool} completed with no output)"));
         }
         self
     }
+}
+
+/// Whether a block has nothing but blanks to say.
+fn is_blank(block: &Value) -> bool {
+    let text = block.get("text").and_then(Value::as_str);
+    text.is_some_and(|text| text.trim().is_empty())
 }

@@ -77,10 +77,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
     path::check_no_nul("Read", "file_path", given)?;
     path::check_length("Read", given)?;
     let target = path::expand(given, call.session);
-    let end = extension(&target);
-    if end == "pdf"
-        && let Some(pages) = call.optional("pages")
-    {
+    if let Some(pages) = pdf::wanted(call) {
         pdf::pages(pages).map_err(ToolOutcome::refused)?;
     }
     if let Some(end) = binary_end(&target) {
@@ -175,6 +172,8 @@ struct Part {
     total: usize,
     hash: [u8; 32],
     problem: Option<Undecodable>,
+    /// Whether a CR at the end of the file is not among the lines.
+    has_lost_end: bool,
 }
 
 async fn text(call: &Call<'_>, given: &str, target: &Path, size: u64) -> ToolOutcome {
@@ -196,7 +195,8 @@ async fn text(call: &Call<'_>, given: &str, target: &Path, size: u64) -> ToolOut
     };
     let start = offset.unwrap_or(1);
     let view = View { given, target, start, part, limit };
-    let is_whole = skip == 0 && view.part.lines.len() == view.part.total;
+    let has_all_lines = skip == 0 && view.part.lines.len() == view.part.total;
+    let is_whole = has_all_lines && !view.part.has_lost_end;
     match capped(call.session, &view, is_large_allowed).await {
         Ok(partial) => {
             let is_whole = is_whole && partial.is_none();
@@ -347,10 +347,13 @@ fn part(target: &Path, size: u64, skip: usize, count: usize) -> io::Result<Part>
     let text = file.unix_text();
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // A line may end in CR at the end of the file as well.
-    let text = text.strip_suffix('\r').unwrap_or(text);
+    let (text, has_lost_end) = match text.strip_suffix('\r') {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
     let total = text.split('\n').count();
     let lines = text.split('\n').skip(skip).take(count).map(str::to_owned).collect();
-    Ok(Part { lines, total, hash: file.hash, problem: file.problem })
+    Ok(Part { lines, total, hash: file.hash, problem: file.problem, has_lost_end })
 }
 
 /// The same for a file that is not held in memory: one pass, and the lines that are asked for.
@@ -390,6 +393,7 @@ fn part_of_large(target: &Path, skip: usize, count: usize) -> io::Result<Part> {
     if is_wanted(at) && held < MOST_BYTES {
         lines.push(current);
     }
+    let has_lost_end = lines.last().is_some_and(|line| line.ends_with(b"\r"));
     let lines: Vec<String> = lines.iter().map(|line| large_line(line)).collect();
     let is_valid = lines.iter().all(|line| !line.contains('\u{fffd}'));
     let problem = if head.contains(&0) {
@@ -397,7 +401,7 @@ fn part_of_large(target: &Path, skip: usize, count: usize) -> io::Result<Part> {
     } else {
         (!is_valid).then_some(Undecodable::NotUtf8)
     };
-    Ok(Part { lines, total: at + 1, hash: hash.finalize().into(), problem })
+    Ok(Part { lines, total: at + 1, hash: hash.finalize().into(), problem, has_lost_end })
 }
 
 fn large_line(line: &[u8]) -> String {

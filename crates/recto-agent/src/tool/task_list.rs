@@ -102,6 +102,12 @@ impl List {
         is_id.then(|| self.directory.join(format!("{id}.json")))
     }
 
+    /// The highest number of a task that was removed: it is not given again.
+    fn highest(&self) -> u64 {
+        let text = fs::read_to_string(self.directory.join(".highwatermark"));
+        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
     fn read(&self, id: &str) -> Option<Task> {
         let text = fs::read_to_string(self.file(id)?).ok()?;
         let task: Task = serde_json::from_str(&text).ok()?;
@@ -145,10 +151,7 @@ fn failed(error: &std::io::Error) -> ToolOutcome {
 
 pub(super) fn create(call: &Call<'_>) -> ToolOutcome {
     let list = List::of(call);
-    // Deleted tasks leave their number behind, so that it is not given again.
-    let highest = fs::read_to_string(list.directory.join(".highwatermark"));
-    let highest: u64 = highest.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
-    let id = (list.ids().last().copied().unwrap_or(0).max(highest) + 1).to_string();
+    let id = (list.ids().last().copied().unwrap_or(0).max(list.highest()) + 1).to_string();
     let mut task = Task::new();
     task.insert("id".into(), json!(id));
     for name in ["subject", "description", "activeForm"] {
@@ -239,9 +242,11 @@ pub(super) fn list(call: &Call<'_>) -> ToolOutcome {
         for name in ["id", "subject", "status"] {
             row.insert(name.into(), json!(words(task, name)));
         }
+        if task.contains_key("owner") {
+            row.insert("owner".into(), json!(owner));
+        }
         if !owner.is_empty() {
             line += &format!(" ({owner})");
-            row.insert("owner".into(), json!(owner));
         }
         if !blocked_by.is_empty() {
             line += &format!(" [blocked by {}]", hashed(&blocked_by));
@@ -358,7 +363,9 @@ fn add(task: &mut Task, field: &str, id: &str) -> bool {
 
 fn delete(list: &List, id: &str, old_status: &str) -> ToolOutcome {
     if let Some(file) = list.file(id) {
-        fs::write(list.directory.join(".highwatermark"), id).ok();
+        if id.parse::<u64>().is_ok_and(|id| id > list.highest()) {
+            fs::write(list.directory.join(".highwatermark"), id).ok();
+        }
         fs::remove_file(file).ok();
     }
     for other in list.ids() {

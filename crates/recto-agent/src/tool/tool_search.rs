@@ -20,12 +20,12 @@ pub(super) const SCHEMA: Schema = Schema::open(&[
     Field::optional("max_results", Kind::Number, "How many at most, 5 by default"),
 ]);
 
-const DEFAULT_RESULTS: usize = 5;
+const DEFAULT_RESULTS: i64 = 5;
 
 pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     let offer = call.session.offer.get();
     let query = call.text("query").trim();
-    let most = call.number("max_results").map_or(DEFAULT_RESULTS, |most| most.max(0.0) as usize);
+    let most = call.number("max_results").map_or(DEFAULT_RESULTS, |most| most as i64);
     let matches: Vec<String> = match query.strip_prefix("select:") {
         Some(names) => {
             let is_there = |name: &&str| {
@@ -33,9 +33,15 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
                     || offer.tool(name).is_some()
                     || offer.mcp_tool(name).is_some()
             };
-            names.split(',').map(str::trim).filter(is_there).map(str::to_owned).collect()
+            let mut wanted: Vec<String> = Vec::new();
+            for name in names.split(',').map(str::trim).filter(is_there) {
+                if !wanted.iter().any(|known| known == name) {
+                    wanted.push(name.to_owned());
+                }
+            }
+            wanted
         }
-        None => found(call, query).into_iter().take(most).collect(),
+        None => first(found(call, query), most),
     };
     let structured = json!({
         "matches": matches,
@@ -48,6 +54,16 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     call.session.state().loaded.extend(matches.iter().cloned());
     let blocks = matches.iter().map(|name| json!({"type": "tool_reference", "tool_name": name}));
     ToolOutcome::blocks(blocks.collect(), structured).with_note(Note::User("Tool loaded.".into()))
+}
+
+/// The first of them. A negative number leaves out as many at the end.
+fn first(mut names: Vec<String>, most: i64) -> Vec<String> {
+    let most = match usize::try_from(most) {
+        Ok(most) => most,
+        Err(_) => names.len().saturating_sub(most.unsigned_abs() as usize),
+    };
+    names.truncate(most);
+    names
 }
 
 /// The names of deferred tools that have the words, the best first.

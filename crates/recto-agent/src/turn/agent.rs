@@ -206,7 +206,7 @@ async fn converse(
     match end {
         End::ApiError(text, _) | End::PromptTooLong(text, _) => AgentReport::ApiError(text),
         End::LogFailed(why) => AgentReport::Refused(why),
-        _ if turn.text.is_empty() => AgentReport::Silent,
+        _ if turn.text.is_empty() && turn.calls.is_empty() => AgentReport::Silent,
         _ => {
             let usage = turn.last_usage.as_ref().map(|usage| usage.to_serde()).unwrap_or_default();
             let last = turn.last_usage.as_ref().map(super::totals::ModelTotals::of);

@@ -199,8 +199,7 @@ impl Calling {
             return;
         }
         if let Some(input) = permitted.updated_input {
-            let call = ToolCall { input, ..prepared.call.clone() };
-            prepared = match prepare_answered(call, &self.tools) {
+            prepared = match prepare_answered(prepared, input, &self.tools) {
                 Ok(prepared) => prepared,
                 Err(outcome) => {
                     finished.outcome = *outcome;

@@ -311,15 +311,16 @@ impl Conversation {
         for note in &finished.outcome.notes {
             self.write_note(note)?;
         }
-        let account = AgentCall::of(&finished.call.name, &finished.outcome);
+        let (added, removed) = AgentCall::changed_lines(&finished.outcome);
         {
             let mut totals = lock(&self.shared.totals);
             totals.tools += finished.took;
-            totals.lines.0 += account.added;
-            totals.lines.1 += account.removed;
+            totals.lines.0 += added;
+            totals.lines.1 += removed;
         }
         self.tools.note_used(&finished.call.name);
-        self.turn.calls.push(account);
+        let (name, input) = (&finished.call.name, &finished.call.input);
+        self.turn.calls.push(AgentCall::of(name, input, &finished.outcome));
         if finished.structured_output.is_some() {
             self.turn.structured_output.clone_from(&finished.structured_output);
         }

@@ -6,6 +6,7 @@ use recto_agent::tool::AgentReport;
 use recto_agent::tool::AgentRequest;
 use recto_agent::tool::Session;
 use recto_agent::tool::ToolCall;
+use recto_agent::tool::ToolOutcome;
 use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -53,6 +54,7 @@ pub(super) fn model_of(request: &AgentRequest) -> String {
 pub(super) async fn run(request: &AgentRequest, session: &Session) -> AgentReport {
     let mut calls = Vec::new();
     let mut report = AgentReport::Silent;
+    let mut text = String::new();
     for step in steps(&request.prompt).as_array().into_iter().flatten() {
         if step.get("error").is_some() {
             return AgentReport::ApiError(format!(
@@ -63,52 +65,85 @@ pub(super) async fn run(request: &AgentRequest, session: &Session) -> AgentRepor
         }
         let blocks = step["blocks"].as_array().cloned().unwrap_or_default();
         for block in blocks.iter().filter(|block| block["t"] == "tool") {
-            calls.push(call(block, session).await);
+            calls.push(call(block, request, session).await);
         }
-        let said: Vec<Value> = blocks.iter().map(spelled).collect();
+        // An answer without anything is no message, and the one before it counts.
+        if blocks.is_empty() {
+            continue;
+        }
+        let output: u64 =
+            20 + blocks.iter().map(|block| python_length(&spelled(block)) / 4).sum::<u64>();
         let texts = blocks.iter().filter(|block| block["t"] == "text");
-        if let Some(text) = texts.filter_map(|block| block["text"].as_str()).next_back() {
-            let output: u64 = 20 + said.iter().map(|block| python_length(block) / 4).sum::<u64>();
-            report = AgentReport::Done(Box::new(AgentDone {
-                text: text.to_owned(),
-                model: model_of(request),
-                calls: calls.clone(),
-                usage: usage(output),
-                tokens: 10 + 100 + 2000 + output,
-                duration_ms: 0,
-                worktree: None,
-            }));
+        if let Some(said) = texts.filter_map(|block| block["text"].as_str()).next_back() {
+            text = said.to_owned();
         }
+        report = AgentReport::Done(Box::new(AgentDone {
+            text: text.clone(),
+            model: model_of(request),
+            calls: calls.clone(),
+            usage: usage(output),
+            tokens: 10 + 100 + 2000 + output,
+            duration_ms: 0,
+            worktree: None,
+        }));
     }
     report
 }
 
-async fn call(block: &Value, session: &Session) -> AgentCall {
+async fn call(block: &Value, request: &AgentRequest, session: &Session) -> AgentCall {
     let name = block["name"].as_str().unwrap_or_default().to_owned();
-    let call =
-        ToolCall { id: "toolu_sub".into(), name: name.clone(), input: block["input"].clone() };
+    let input = &block["input"];
+    let call = ToolCall { id: "toolu_sub".into(), name: name.clone(), input: input.clone() };
     // Of a subagent below, only that it was called is modelled.
     if name == "Agent" {
-        return AgentCall { tool: name, added: 0, removed: 0 };
+        return AgentCall { tool: name, added: 0, removed: 0, is_known: true };
     }
-    let outcome = match recto_agent::tool::prepare(call, session) {
-        Ok(prepared) => prepared.run(session, &CancellationToken::new()).await,
-        Err(outcome) => *outcome,
+    let agents = &session.offer.get().agents;
+    let kind = agents.iter().find(|agent| agent.name == request.kind);
+    let tools = kind.and_then(|kind| kind.tools.as_ref());
+    let outcome = if tools.is_some_and(|tools| !tools.contains(&name)) {
+        ToolOutcome::refused(format!("Error: No such tool available: {name}"))
+    } else {
+        match recto_agent::tool::prepare(call, session) {
+            Ok(prepared) => prepared.run(session, &CancellationToken::new()).await,
+            Err(outcome) => *outcome,
+        }
     };
-    AgentCall::of(&name, &outcome)
+    AgentCall::of(&name, input, &outcome)
 }
 
+/// A block as the endpoint sent it.
 fn spelled(block: &Value) -> Value {
     match block["t"].as_str() {
         Some("text") => json!({"type": "text", "text": block["text"]}),
+        Some("tool") => json!({
+            "type": "tool_use",
+            "id": format!("toolu_01{:022}", 0),
+            "name": block["name"],
+            "input": block["input"],
+        }),
         _ => block.clone(),
     }
 }
 
-/// The length of JSON with blanks behind commas and colons.
-fn python_length(block: &Value) -> u64 {
-    let fields = block.as_object().map_or(0, |fields| fields.len() as u64);
-    block.to_string().len() as u64 + fields + fields.saturating_sub(1)
+/// The length of JSON with blanks behind commas and colons, and nothing but ASCII in it.
+fn python_length(value: &Value) -> u64 {
+    let text = value.to_string();
+    let escaped: usize =
+        text.chars().map(|c| if c.is_ascii() { 1 } else { 6 * c.len_utf16() }).sum();
+    escaped as u64 + blanks(value)
+}
+
+fn blanks(value: &Value) -> u64 {
+    let between = |count: usize| count.saturating_sub(1) as u64;
+    match value {
+        Value::Object(fields) => {
+            let inside: u64 = fields.values().map(blanks).sum();
+            fields.len() as u64 + between(fields.len()) + inside
+        }
+        Value::Array(values) => between(values.len()) + values.iter().map(blanks).sum::<u64>(),
+        _ => 0,
+    }
 }
 
 fn usage(output: u64) -> Value {

@@ -159,11 +159,13 @@ fn new_session(case: &Value, kind: &str) -> anyhow::Result<Arc<Session>> {
     let is_attended = kind.starts_with("host");
     let mut offer = if is_attended { Offer::attended() } else { Offer::headless() };
     // The cases about loading tools ran with those of a session as it is.
-    if kind != "search" {
+    if !["search", "mcp"].contains(&kind) {
         offer.add(Tool::Glob);
         offer.add(Tool::Grep);
-        // They named the tools that they wanted, and this was none of them.
+        // They named the tools that they wanted, and these were none of them.
         offer.tools.remove(&Tool::SendMessage);
+        let unnamed = [Tool::EnterWorktree, Tool::ExitWorktree, Tool::ListAgents, Tool::ToolSearch];
+        unnamed.iter().for_each(|tool| offer.disable(tool.name()));
     }
     let deferred = |(name, about): &(&str, &str)| Deferred {
         name: (*name).to_owned(),
@@ -361,10 +363,7 @@ fn asked(
             let text = answer["message"].as_str().unwrap_or_default();
             Err(Box::new(ToolOutcome::denied(text, Denial::Rule)))
         }
-        Some("allow") => {
-            let call = ToolCall { input: answer["updatedInput"].clone(), ..prepared.call };
-            tool::prepare_answered(call, session)
-        }
+        Some("allow") => tool::prepare_answered(prepared, answer["updatedInput"].clone(), session),
         _ => Ok(prepared),
     }
 }

@@ -27,10 +27,23 @@ pub(super) fn of_exit(command: &str, code: i32) -> Option<&'static str> {
         "grep" | "egrep" | "fgrep" | "rg" => Some("No matches found"),
         "find" => Some("Some directories were inaccessible"),
         "diff" => Some("Files differ"),
-        "git" if last.words.get(1).is_some_and(|word| word == "diff") => Some("Files differ"),
+        "git" if git_command(&last.words) == Some("diff") => Some("Files differ"),
         "test" | "[" => Some("Condition is false"),
         _ => None,
     }
+}
+
+/// The command of git, behind options such as `-c name=value`.
+fn git_command(words: &[String]) -> Option<&str> {
+    let mut words = words.iter().skip(1).map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "-c" | "-C" => _ = words.next(),
+            option if option.starts_with('-') => {}
+            command => return Some(command),
+        }
+    }
+    None
 }
 
 /// A file that a command shows from its beginning.
@@ -140,6 +153,10 @@ mod tests {
         assert_eq!(of_exit("grep y f; ls x", 1), None);
         assert_eq!(of_exit("timeout 5 grep y f", 1), None);
         assert_eq!(of_exit("git diff --quiet", 1), Some("Files differ"));
+        assert_eq!(of_exit("git -c a.b=c --no-pager diff", 1), Some("Files differ"));
+        assert_eq!(of_exit("grep y <<E\nx\nE", 1), Some("No matches found"));
+        assert_eq!(of_exit("\\grep y f", 1), None);
+        assert_eq!(of_exit("'grep' y f", 1), None);
         assert_eq!(of_exit("grep y f", 2), None);
     }
 

@@ -7,6 +7,8 @@
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Simple {
     pub(super) words: Vec<String>,
+    /// Whether the program is written with quotes or backslashes, which hide its name.
+    is_program_hidden: bool,
     /// Whether it has redirections, substitutions or other things besides words.
     pub(super) has_more: bool,
     /// Whether it reads or writes files by `<` or `>`.
@@ -18,7 +20,45 @@ pub(super) struct Simple {
 impl Simple {
     /// The program.
     pub(super) fn program(&self) -> &str {
-        self.words.first().map_or("", String::as_str)
+        self.words.first().filter(|_| !self.is_program_hidden).map_or("", String::as_str)
+    }
+}
+
+/// How a text in the command ends that a program reads.
+struct Delimiter {
+    line: String,
+    /// `<<-`: tabs before lines do not count.
+    is_indented: bool,
+}
+
+type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+impl Delimiter {
+    /// The word behind `<<`.
+    fn take(chars: &mut Chars<'_>) -> Delimiter {
+        let is_indented = chars.next_if_eq(&'-').is_some();
+        while chars.next_if(|c| *c == ' ' || *c == '\t').is_some() {}
+        let mut line = String::new();
+        let ends = |c: &char| !(c.is_whitespace() || ";&|<>()".contains(*c));
+        while let Some(c) = chars.next_if(ends) {
+            match c {
+                '\'' | '"' => line.extend(chars.by_ref().take_while(|other| *other != c)),
+                '\\' => line.extend(chars.next()),
+                other => line.push(other),
+            }
+        }
+        Delimiter { line, is_indented }
+    }
+
+    /// Goes behind the text.
+    fn skip(&self, chars: &mut Chars<'_>) {
+        while chars.peek().is_some() {
+            let line: String = chars.by_ref().take_while(|c| *c != '\n').collect();
+            let line = if self.is_indented { line.trim_start_matches('\t') } else { &line };
+            if line == self.line {
+                break;
+            }
+        }
     }
 }
 
@@ -28,10 +68,14 @@ pub(super) fn simple_commands(text: &str) -> Vec<Simple> {
     let mut current = Simple::default();
     let mut word: Option<String> = None;
     let mut chars = text.chars().peekable();
+    let mut bodies: Vec<Delimiter> = Vec::new();
     let end_word = |word: &mut Option<String>, current: &mut Simple| {
         current.words.extend(word.take());
     };
     while let Some(c) = chars.next() {
+        if matches!(c, '\'' | '"' | '\\') && current.words.is_empty() {
+            current.is_program_hidden = true;
+        }
         match c {
             '\'' => {
                 let text: String = chars.by_ref().take_while(|c| *c != '\'').collect();
@@ -69,6 +113,9 @@ pub(super) fn simple_commands(text: &str) -> Vec<Simple> {
                 if let Some(last) = commands.last_mut() {
                     last.end.push(c);
                 }
+                if c == '\n' {
+                    bodies.drain(..).for_each(|body| body.skip(&mut chars));
+                }
             }
             '#' if word.is_none() => {
                 // Up to the end of the line, which ends the command.
@@ -83,6 +130,10 @@ pub(super) fn simple_commands(text: &str) -> Vec<Simple> {
                     word = None;
                 }
                 end_word(&mut word, &mut current);
+                let is_here = c == '<' && chars.next_if_eq(&'<').is_some();
+                if is_here && chars.next_if_eq(&'<').is_none() {
+                    bodies.push(Delimiter::take(&mut chars));
+                }
             }
             '$' | '`' | '(' | ')' | '*' | '?' | '#' => {
                 current.has_more = true;
@@ -118,6 +169,9 @@ mod tests {
         assert_eq!(words("a\nb; c & d"), [["a"], ["b"], ["c"], ["d"]]);
         assert_eq!(words("ls 2>&1 x"), [["ls", "1", "x"]]);
         assert_eq!(words("# first\na # b; c\nd#e"), [["a"], ["d#e"]]);
+        assert_eq!(words("cat <<E && b\nrm x\nE\nc"), [vec!["cat"], vec!["b"], vec!["c"]]);
+        assert_eq!(words("cat <<-'E F'\n\trm\n\tE F\nc"), [["cat"], ["c"]]);
+        assert_eq!(words("cat <<< x\nc"), [vec!["cat", "x"], vec!["c"]]);
         let ends: Vec<String> =
             simple_commands("a && b; c |d &\n").into_iter().map(|one| one.end).collect();
         assert_eq!(ends, ["&&", ";", "|", "&\n"]);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use grep_matcher::Match;
 use grep_regex::RegexMatcher;
 use grep_regex::RegexMatcherBuilder;
 use grep_searcher::BinaryDetection;
@@ -19,6 +20,7 @@ use ignore::overrides::OverrideBuilder;
 use ignore::types::TypesBuilder;
 use tokio_util::sync::CancellationToken;
 
+use crate::tool::glob;
 use crate::tool::path;
 use crate::tool::session::IsHidden;
 
@@ -183,7 +185,7 @@ fn walk(query: &Query) -> Result<ignore::Walk, String> {
     let mut globs = OverrideBuilder::new(&query.cwd);
     let own = ["!.git", "!.svn", "!.hg", "!.bzr", "!.jj", "!.sl"].map(str::to_owned);
     for glob in own.iter().chain(&query.globs) {
-        globs.add(glob).map_err(|error| error.to_string())?;
+        glob::add(&mut globs, glob)?;
     }
     let globs = globs.build().map_err(|error| error.to_string())?;
     let mut walk = WalkBuilder::new(&query.root);
@@ -243,10 +245,11 @@ impl Lines<'_> {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let end = text.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1);
         let text = text.get(..end).unwrap_or(text);
-        if text.len() > LONGEST_LINE {
+        let text = String::from_utf8_lossy(text);
+        if text.encode_utf16().count() > LONGEST_LINE {
             line.push_str(omitted);
         } else {
-            line.push_str(&String::from_utf8_lossy(text));
+            line.push_str(&text);
         }
         self.push(line);
     }
@@ -273,13 +276,7 @@ impl Lines<'_> {
             }
             return;
         }
-        let mut ranges = Vec::new();
-        let note = |range: grep_matcher::Match| {
-            ranges.push(range);
-            true
-        };
-        grep_matcher::Matcher::find_iter(self.matcher, bytes, note).ok();
-        for range in ranges {
+        for range in self.ranges(found) {
             let before = bytes.get(..range.start()).unwrap_or_default();
             let line = before.iter().filter(|byte| **byte == b'\n').count() as u64;
             let text = bytes.get(range.start()..range.end()).unwrap_or_default();
@@ -287,18 +284,31 @@ impl Lines<'_> {
         }
     }
 
+    /// Where the pattern matches in what was found. Of matches over several lines, one that
+    /// begins behind the last line is none of its own.
+    fn ranges(&self, found: &SinkMatch<'_>) -> Vec<Match> {
+        let bytes = match self.query.is_multiline {
+            true => found.bytes(),
+            false => found.bytes().strip_suffix(b"\n").unwrap_or(found.bytes()),
+        };
+        let mut ranges = Vec::new();
+        let note = |range: Match| {
+            let is_inside = !self.query.is_multiline || range.start() < bytes.len();
+            if is_inside {
+                ranges.push(range);
+            }
+            is_inside
+        };
+        grep_matcher::Matcher::find_iter(self.matcher, bytes, note).ok();
+        ranges
+    }
+
     fn count(&mut self, found: &SinkMatch<'_>) {
         if !self.query.is_multiline {
             self.matches += 1;
             return;
         }
-        let mut count = 0;
-        let note = |_: grep_matcher::Match| {
-            count += 1;
-            true
-        };
-        grep_matcher::Matcher::find_iter(self.matcher, found.bytes(), note).ok();
-        self.matches += count.max(1);
+        self.matches += self.ranges(found).len().max(1);
     }
 }
 

@@ -28,6 +28,16 @@ pub(in crate::tool) fn media_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// What is said of an image whose size nobody can tell.
+pub(in crate::tool) const NO_SIZE: &str = "Unable to resize image — image processing is \
+unavailable and dimensions could not be read from the file header. Please convert the image to \
+PNG, JPEG, GIF, or WebP.";
+
+/// The media type of an image whose size its head tells.
+pub(in crate::tool) fn sized_type(bytes: &[u8]) -> Option<&'static str> {
+    media_type(bytes).filter(|_| dimensions(bytes).is_some())
+}
+
 /// Width and height, as far as the head of the file tells.
 pub(in crate::tool) fn dimensions(bytes: &[u8]) -> Option<(u32, u32)> {
     let big = |at: usize| {
@@ -110,10 +120,7 @@ pub(super) fn read(given: &str, target: &Path) -> ToolOutcome {
         ));
     };
     let Some((width, height)) = dimensions(&bytes) else {
-        return ToolOutcome::failed(
-            "Unable to resize image — image processing is unavailable and dimensions could not \
-             be read from the file header. Please convert the image to PNG, JPEG, GIF, or WebP.",
-        );
+        return ToolOutcome::failed(NO_SIZE);
     };
     let data = BASE64_STANDARD.encode(&bytes);
     let file = json!({

@@ -26,6 +26,11 @@ const MOST_WHOLE: u32 = 10;
 
 const BROKEN: &str = "PDF file is corrupted or invalid.";
 
+/// The pages that a call asks for. An empty text is no wish.
+pub(super) fn wanted<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    call.optional("pages").filter(|pages| !pages.is_empty())
+}
+
 /// The first and the last page of `3` or `1-5`.
 pub(super) fn pages(text: &str) -> Result<(u32, u32), String> {
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|page| *page > 0);
@@ -67,13 +72,13 @@ pub(super) async fn read(call: &Call<'_>, given: &str, target: &Path) -> ToolOut
         Ok(bytes) => bytes,
         Err(error) => return ToolOutcome::failed(path::worded(&error, "open", target)),
     };
-    if !bytes.starts_with(b"%PDF-") && call.optional("pages").is_none() {
+    if !bytes.starts_with(b"%PDF-") && wanted(call).is_none() {
         return ToolOutcome::failed(format!(
             "File is not a valid PDF (missing %PDF- header): {}",
             target.display()
         ));
     }
-    match call.optional("pages").map(pages) {
+    match wanted(call).map(pages) {
         Some(Ok(range)) => some_pages(call, given, target, size, range).await,
         Some(Err(text)) => ToolOutcome::refused(text),
         None => match page_count(target).await.filter(|count| *count > MOST_WHOLE) {
