@@ -131,9 +131,10 @@ impl Minute {
             Ok(())
         };
         let install = "type:tar -xzf recto.tar.gz --strip-components=1 -C ~/bin && recto --version";
-        step("unpack the archive", &[install, "Enter"], "prices of")?;
+        step("unpack the archive", &[install, "Enter"], "prices from")?;
         step("type `recto`", &["type:clear; recto", "Enter"], "enter read")?;
-        step("search all text for `error`", &["type:/error"], "hit")?;
+        // The line of keys speaks of hits before there are any.
+        step("search all text for `error`", &["type:/error"], " hits so far")?;
         step("read the first hit", &["Enter"], "turn ")?;
         step("copy something", &["c"], "Copy")?;
         step("back to the list", &["Escape", "q", "Escape"], "type to filter")?;

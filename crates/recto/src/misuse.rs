@@ -112,8 +112,8 @@ pub(crate) fn offered(root: &Command, command: &str, typed: &str) -> String {
         })
         .collect();
     near.sort_unstable();
-    let best = near.first().map_or(0, |(_, distance, _)| *distance);
-    near.retain(|(_, distance, _)| *distance <= best);
+    let best = near.iter().map(|(_, distance, _)| *distance).min().unwrap_or(0);
+    near.retain(|(is_other, distance, _)| !is_other || *distance <= best);
     let names: Vec<String> =
         near.iter().take(MOST_OFFERED).map(|(_, _, name)| format!("`{command} {name}`")).collect();
     match (names.is_empty(), command) {
@@ -187,6 +187,7 @@ mod tests {
             ("lst", "unknown command `recto lst`; did you mean `recto ls`?"),
             ("stat", "unknown command `recto stat`; did you mean `recto stats` or `recto status`?"),
             ("sho", "unknown command `recto sho`; did you mean `recto show`?"),
+            ("serach", "unknown command `recto serach`; did you mean `recto search`?"),
             ("open", "unknown command `recto open`; `recto help` lists the commands"),
         ] {
             assert_eq!(told(&["recto", typed]), said);

@@ -78,7 +78,7 @@ fn mistakes_are_explained() {
     let write = failed(&["query", "DELETE FROM lines"]);
     assert!(write.contains("only read-only queries"), "{write}");
     let chart = failed(&["query", "SELECT 'a' AS x FROM lines", "--chart"]);
-    assert!(chart.contains("no column of numbers"), "{chart}");
+    assert!(chart.contains("needs a column of numbers"), "{chart}");
 }
 
 #[test]

@@ -83,7 +83,8 @@ fn a_transcript_goes_through_the_pager() {
     let shown = on_terminal(&test, &["show", "3f2b"], &[pager, path, ("PAGER", "false")]);
     assert_snapshot!(plain(&shown), @"
     |Parser docs
-    |3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 · /home/dev/docs · main · 2026-11-16 08:00:00 · claude-sonnet-4-5-20250929 · client 2.1.29 · 1.1 kB
+    |3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 · /home/dev/docs · main
+    |2026-11-16 08:00:00 · claude-sonnet-4-5-20250929 · client 2.1.29 · 1.1 kB
     |
     |You  1  2026-11-16 08:00:00
     |  Write the parser docs

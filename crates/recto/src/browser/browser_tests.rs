@@ -505,7 +505,7 @@ fn on_a_narrow_screen_the_transcript_gets_all_of_it() {
 #[test]
 fn an_empty_home_and_a_log_that_vanished_are_told() {
     let empty = Trial::new(FakeHome::new(), (80, 8));
-    assert!(empty.shows("no session yet") && empty.shows("0 sessions"), "{}", empty.screen());
+    assert!(empty.shows("no sessions yet") && empty.shows("0 sessions"), "{}", empty.screen());
     let mut trial = trial();
     let project = trial.home.path().join("projects/-home-dev-app");
     std::fs::remove_file(project.join(format!("{FIX}.jsonl"))).unwrap();

@@ -71,7 +71,7 @@ fn the_scope_goes_from_all_to_here_to_the_project() {
     trial.keys("<esc><c-s>");
     trial.browser.list.entries.retain(|entry| entry.id() != DOCS);
     trial.keys("<c-s><c-s><c-s>");
-    assert!(trial.shows("no session of this directory; ^s"), "{}", trial.screen());
+    assert!(trial.shows("no sessions in this directory; ^s"), "{}", trial.screen());
 }
 
 #[test]

@@ -158,7 +158,9 @@ pub(super) fn search(
     let told = answer.remarks.iter().cloned().chain(skipped);
     tell(Found::Unsearched(told.map(|told| one_line(&told)).collect()));
     for remark in answer.remarks {
-        tell(Found::Remark(remark));
+        // It is on a line for such things: the word before it only takes room.
+        let text = remark.strip_prefix("note: ").unwrap_or(&remark);
+        tell(Found::Remark(text.to_owned()));
     }
     if answer.is_partial {
         background::build_unless_built(home, &inventory, environment);

@@ -217,10 +217,10 @@ impl View<'_> {
             }
             (Mode::Search, SearchState::Whole | SearchState::Cut) => "not found".into(),
             (Mode::Filter, _) if !list.is_whole => "looking…".into(),
-            (Mode::Filter, _) if list.entries.is_empty() => "no session yet".into(),
+            (Mode::Filter, _) if list.entries.is_empty() => "no sessions yet".into(),
             (Mode::Filter, _) if list.filter.trim().is_empty() => {
                 let key = self.browser.facts.keymap.shown("^s");
-                format!("no session of {}; {key} lists others", list.scope.name())
+                format!("no sessions in {}; {key} shows others", list.scope.name())
             }
             (Mode::Filter, _) => "no match; Enter searches all text".into(),
         }
