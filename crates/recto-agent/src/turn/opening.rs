@@ -93,7 +93,10 @@ impl Runner {
         };
         if let Some(text) = refusal {
             self.tell_began().await;
-            let reason = answer.block.as_ref().map(|block| block.message.as_str());
+            let reason = answer.block.as_ref().map(|block| {
+                let said = block.message.strip_prefix(&format!("[{}]: ", block.command));
+                said.unwrap_or(&block.message).trim_end()
+            });
             self.refuse_prompt(&text, reason.or(answer.stop.as_deref())).await?;
             return Ok(Some(End::PromptBlocked(text)));
         }
