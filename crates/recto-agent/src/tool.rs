@@ -108,6 +108,9 @@ pub(crate) use worktree::settle as settle_worktree;
 use context::Call;
 use schema::Schema;
 
+/// The field of an input that was no JSON, which has what it was.
+pub(crate) const UNPARSED: &str = "__unparsedToolInput";
+
 /// The tools of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
@@ -506,6 +509,9 @@ fn prepare_from(
     let Some(tool) = offer.tool(&call.name) else {
         return Err(Box::new(offer.missing(&call.name)));
     };
+    if let Some(raw) = call.input[UNPARSED]["raw"].as_str() {
+        return Err(Box::new(issue::unparsed(tool.name(), raw)));
+    }
     let (given, mut note) = match tool {
         Tool::Grep => grep::meant(&call.input),
         Tool::TaskCreate => (task_list::meant(&call.input), String::new()),

@@ -149,10 +149,11 @@ async fn a_background_command_with_a_timeout_is_ended_by_it() {
     let id = started.structured["backgroundTaskId"].as_str().unwrap().to_owned();
     let mut told = Vec::new();
     while told.is_empty() {
-        told = place.session.take_notes();
+        told = place.session.take_notices();
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let [Note::System(notice)] = told.as_slice() else { panic!("{told:?}") };
+    let [notice] = told.as_slice() else { panic!("{told:?}") };
+    let notice = &notice.text;
     assert!(notice.contains("<status>killed</status>"), "{notice}");
     let output = place.session.places.tasks().join(format!("{id}.output"));
     assert_eq!(fs::read_to_string(output).unwrap(), "hi\n\n[killed]\n");
@@ -168,13 +169,14 @@ async fn the_end_of_a_background_command_is_told_once() {
     let id = started.structured["backgroundTaskId"].as_str().unwrap().to_owned();
     let mut told = Vec::new();
     while told.is_empty() {
-        told = place.session.take_notes();
+        told = place.session.take_notices();
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let [Note::System(notice)] = told.as_slice() else { panic!("{told:?}") };
+    let [notice] = told.as_slice() else { panic!("{told:?}") };
+    let notice = &notice.text;
     assert!(notice.contains(&format!("<task-id>{id}</task-id>")), "{notice}");
     assert!(notice.contains("failed with exit code 3"), "{notice}");
-    assert_eq!(place.session.take_notes(), []);
+    assert!(place.session.take_notices().is_empty());
     let output = place.session.places.tasks().join(format!("{id}.output"));
     assert_eq!(fs::read_to_string(output).unwrap(), "hi\n\n[exited with code 3]\n");
 }

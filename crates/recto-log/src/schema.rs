@@ -82,7 +82,7 @@ const USAGE: &str = "input_tokens output_tokens cache_creation_input_tokens \
     speed fallback_credit output_tokens_details";
 
 const SYSTEM_SUBTYPES: &str = "compact_boundary turn_duration local_command stop_hook_summary api_error informational \
-    away_summary microcompact_boundary";
+    away_summary microcompact_boundary model_fallback";
 
 const ATTACHMENTS: &str = "environment model date session_context deferred_tools_delta \
     deferred_tools_record agent_listing_delta skill_listing auto_mode remote_session_change \
@@ -90,7 +90,8 @@ const ATTACHMENTS: &str = "environment model date session_context deferred_tools
     hook_additional_context hook_blocking_error plan_mode plan_mode_exit total_tokens_reminder \
     max_turns_reached task_reminder edited_text_file read_truncation_notice todo_reminder \
     date_change nested_memory compact_file_reference mcp_instructions_delta opened_file_in_ide \
-    selected_lines_in_ide plan_file_reference hook_stopped_continuation";
+    selected_lines_in_ide plan_file_reference hook_stopped_continuation \
+    budget_usd directory silent_turn_reminder";
 
 const PROGRESS: &str = "bash_progress hook_progress agent_progress mcp_progress query_update \
     search_results_received";

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use recto_log::Lines;
+use recto_log::decode;
+use recto_session::Session;
 use recto_session::request::Generation;
 use recto_session::request::RequestOptions;
 use recto_session::request::reach_at;
+use recto_session::request::read_by;
 use recto_session::request::request;
 use recto_testkit::difference;
 use serde_json::Value;
@@ -12,7 +16,6 @@ use serde_json::Value;
 use crate::cases::Case;
 use crate::cases::cases;
 use crate::cases::corpora;
-use crate::cases::session;
 
 #[test]
 fn every_recorded_resume_is_rebuilt() {
@@ -42,7 +45,11 @@ fn every_recorded_resume_is_rebuilt() {
 /// What is wrong with the prediction, if anything is.
 fn miss(case: &Case) -> Option<String> {
     let generation = Generation::of_version(&case.version).unwrap();
-    let session = session(&case.log);
+    let mut session = Session::new();
+    session.read_as(generation);
+    for line in Lines::new(&case.log) {
+        session.push(&read_by(decode(line).0, generation));
+    }
     let reach = reach_at(&session, generation, case.place);
     let recorded = &case.expected["messages"];
     let outcome = match &case.expected["outcome"] {

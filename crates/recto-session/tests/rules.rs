@@ -31,6 +31,7 @@ fn check(rule: &str) {
     for (version, sent) in sent {
         let generation = Generation::of_version(&version).unwrap();
         let mut session = Session::new();
+        session.read_as(generation);
         for line in Lines::new(&log) {
             session.push(&read_by(decode(line).0, generation));
         }
@@ -69,6 +70,10 @@ macro_rules! rules {
 }
 
 rules! {
+    a_last_line_without_a_uuid_is_the_leaf,
+    of_lines_without_a_uuid_the_last_one_counts,
+    an_answer_without_blocks_has_no_content,
+    a_result_of_a_failed_search_says_that_a_tool_was_loaded,
     a_prompt_below_progress_without_a_parent_begins_anew,
     progress_is_looked_through,
     an_orphan_is_not_hung_on_progress,

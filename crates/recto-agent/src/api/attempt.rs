@@ -91,17 +91,24 @@ pub(super) async fn refusal(client: &Client, response: Response) -> Attempt {
     let id = request_id(response.headers());
     let body = read(client, response, MOST_ERROR_BYTES).await.unwrap_or_default();
     let error = match Json::parse(body.clone()) {
-        Ok(json) => ErrorBody::of(&json),
+        Ok(json) => match ErrorBody::of(&json) {
+            error if error.message.is_empty() && error.kind.is_empty() => {
+                ErrorBody { message: first_line(&body), ..error }
+            }
+            error => error,
+        },
         // A page of a proxy, mostly. Its first line says as much as all of it.
-        Err(_) => {
-            let text = String::from_utf8_lossy(&body);
-            let message = text.lines().next().unwrap_or_default().chars().take(200).collect();
-            ErrorBody { message, ..ErrorBody::default() }
-        }
+        Err(_) => ErrorBody { message: first_line(&body), ..ErrorBody::default() },
     };
     let request_id = error.request_id.clone().or(id);
     let error = ApiError::Status { status, error, retry_after: advice.wait };
     Attempt { error, advice, request_id, partial: Vec::new() }
+}
+
+/// The beginning of what an endpoint says that has not the shape of an error.
+fn first_line(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    text.lines().next().unwrap_or_default().chars().take(200).collect()
 }
 
 /// Reads a body up to a limit.

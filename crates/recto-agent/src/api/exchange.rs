@@ -111,6 +111,12 @@ impl Exchange {
     }
 }
 
+/// Whether nothing that a request can leave out would help.
+fn says_what_is_wrong(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    ["prompt is too long", "credit balance is too low"].iter().any(|words| message.contains(words))
+}
+
 async fn run(
     client: &Client,
     mut request: Request,
@@ -120,7 +126,7 @@ async fn run(
         let _ = events.send(Ok(ApiEvent::Adapted(adaptation))).await;
     }
     let mut counter = Counter::new(client.endpoint().retries);
-    let (mut cut_streams, mut has_new_key) = (0, false);
+    let (mut cut_streams, mut has_new_key, mut refused) = (0, false, 0);
     loop {
         counter.attempts += 1;
         let failed = match attempt::send(client, &request, counter.attempts, events).await {
@@ -147,6 +153,20 @@ async fn run(
             ApiError::Status { status: 401, .. } if client.has_key_command() && !has_new_key => {
                 has_new_key = true;
                 client.forget_key().await;
+                continue;
+            }
+            ApiError::Status { status: 404, .. }
+                if request.stream && client.endpoint().retries.after_refused_request > 0 =>
+            {
+                request.stream = false;
+                continue;
+            }
+            ApiError::Status { status: 400 | 422, error: said, .. }
+                if refused < client.endpoint().retries.after_refused_request
+                    && !says_what_is_wrong(&said.message) =>
+            {
+                refused += 1;
+                request.betas.pop();
                 continue;
             }
             _ => {}

@@ -17,6 +17,9 @@ pub struct Retries {
     pub most_overloaded: u32,
     /// Whether to ask again when the key was refused, as clients do whose keys come from a helper.
     pub after_refused_key: bool,
+    /// How often to ask again when the endpoint calls the request wrong: each time without one
+    /// of its betas. Where it is not found, once in one piece.
+    pub after_refused_request: u32,
     /// The first wait; it doubles each time.
     pub first_wait: Duration,
     /// The longest wait of our own.
@@ -31,6 +34,7 @@ impl Default for Retries {
             most: 10,
             most_overloaded: 3,
             after_refused_key: false,
+            after_refused_request: 0,
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(8),
             longest_asked_wait: Duration::from_secs(60),
@@ -132,7 +136,13 @@ fn random_bytes() -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// Whether an error may be gone next time.
+impl ApiError {
+    /// Whether it may be gone next time.
+    pub(crate) fn is_passing(&self) -> bool {
+        is_passing(self)
+    }
+}
+
 fn is_passing(error: &ApiError) -> bool {
     match error {
         ApiError::Status { status, .. } => {

@@ -87,8 +87,7 @@ pub fn result_line(ended: &Ended, session: &str) -> Value {
     if let Some(origin) = &ended.origin {
         set("origin", origin.clone());
     }
-    let is_cut =
-        matches!(ended.end, End::InterruptedText | End::InterruptedTools | End::Deferred(..));
+    let is_cut = ended.is_error() || matches!(ended.end, End::Deferred(..));
     if let Some(first) = ended.first_event.filter(|_| !is_cut) {
         set("ttft_ms", milliseconds(first));
     }

@@ -150,6 +150,8 @@ impl StreamLines {
                 "estimated_tokens": estimated,
                 "estimated_tokens_delta": added,
             }))],
+            // Nobody can see it.
+            TurnEvent::Said(said) if is_blank(said) => Vec::new(),
             TurnEvent::Said(said)
                 if self.options.forwards_subagents || is_shown(said.speaker.as_ref(), said) =>
             {
@@ -260,6 +262,9 @@ impl StreamLines {
             if let Some(kind) = &failure.kind {
                 line.insert("api_error_type".into(), kind.as_str().into());
             }
+            if let Some(cause) = failure.cause {
+                line.insert("api_error".into(), cause.into());
+            }
         }
         if said.is_aborted {
             line.insert("aborted".into(), true.into());
@@ -279,8 +284,13 @@ impl StreamLines {
                 text.as_str().unwrap_or_default()
             );
             line.insert("local_command_source".into(), source.into());
-            let run = json!({"command": command.name, "args": command.arguments});
-            line.insert("local_command_run".into(), run);
+            if command.is_unavailable {
+                let outcome = json!({"kind": "unavailable_headless"});
+                line.insert("local_command_outcome".into(), outcome);
+            } else {
+                let run = json!({"command": command.name, "args": command.arguments});
+                line.insert("local_command_run".into(), run);
+            }
             if command.is_error {
                 line.insert("local_command_outcome".into(), json!({"kind": "failed"}));
             }
@@ -339,6 +349,14 @@ fn tool_use_meta(message: &Value) -> Option<Value> {
         "server_display_name": server,
         "tool_name": tool,
     }]))
+}
+
+/// Whether a model said nothing but white space.
+fn is_blank(said: &Said) -> bool {
+    let message = said.message.to_serde();
+    let block = &message["content"][0];
+    let is_white = block["text"].as_str().is_some_and(|text| text.trim().is_empty());
+    block["type"] == "text" && is_white && said.failure.is_none() && said.command.is_none()
 }
 
 /// Of a subagent that is waited for, only its calls are shown.

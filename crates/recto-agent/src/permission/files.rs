@@ -203,10 +203,10 @@ impl Permissions {
         if let Some(rule) = self.file_rule(Behavior::Ask, "Read", place, &path) {
             return Check::Ask(Ask::by_rule(text, Reason::Rule(rule.clone())));
         }
-        if place.is_inside(&path) && self.mode == Mode::AcceptEdits {
+        if place.is_inside(&path) {
             return Check::Allow(Reason::Mode(self.mode));
         }
-        if place.is_inside(&path) || place.is_of_the_session(&path) {
+        if place.is_of_the_session(&path) {
             return Check::Allow(Reason::None);
         }
         // What may be edited may be read, by the file tools.

@@ -234,6 +234,23 @@ pub(super) fn outcome(tool: &str, issues: &[Issue]) -> ToolOutcome {
     }
 }
 
+/// Of an input that is no JSON, how much the model is shown.
+const SHOWN: usize = 200;
+
+/// The outcome of a call whose input is no JSON.
+pub(super) fn unparsed(tool: &str, raw: &str) -> ToolOutcome {
+    let all = raw.len();
+    let shown: String = raw.chars().take(SHOWN).collect();
+    let text = format!(
+        "InputValidationError: {tool} was called with input that could not be parsed as JSON.\n\
+         You sent (first {} of {all} bytes): {shown}\n\
+         Common causes: unescaped backslashes in file paths (use / or \\\\), unescaped control \
+         characters, or truncated output. Retry with valid JSON.",
+        shown.len()
+    );
+    ToolOutcome::tagged(&text, format!("InputValidationError: JSON parse failed ({all} bytes)"))
+}
+
 /// The same for an input that whoever answered the question put in the place of the model's.
 pub(super) fn answered(tool: &str, issues: &[Issue]) -> ToolOutcome {
     let told = told(tool, issues).unwrap_or_else(|| listed(issues));

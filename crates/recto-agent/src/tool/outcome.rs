@@ -59,6 +59,8 @@ pub enum Note {
     System(String),
     /// Text in the role `user`: reminders, bodies of skills.
     User(String),
+    /// An attachment of the log, and what the model reads of it in which role.
+    Attached(Value, Option<(String, &'static str)>),
 }
 
 /// Who said no to a call. The log keeps it as `toolDenialKind`.

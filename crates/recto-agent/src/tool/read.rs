@@ -428,11 +428,21 @@ fn with_memory(mut outcome: ToolOutcome, target: &Path, session: &Session) -> To
         }
         let Ok(text) = fs::read_to_string(file) else { continue };
         session.state().memory_told.insert(file.clone());
-        outcome = outcome.with_note(Note::User(format!(
-            "<system-reminder>\nContents of {}:\n\n{}\n\n</system-reminder>",
-            file.display(),
-            text.trim_end_matches('\n')
-        )));
+        let path = file.display().to_string();
+        let shown = file.strip_prefix(project).unwrap_or(file).display().to_string();
+        let attachment = json!({
+            "type": "nested_memory",
+            "path": path,
+            "content": {
+                "path": path,
+                "type": if file.ends_with("CLAUDE.local.md") { "Local" } else { "Project" },
+                "content": text,
+                "contentDiffersFromDisk": false,
+            },
+            "displayPath": shown,
+        });
+        let told = format!("Contents of {path}:\n\n{}\n", text.trim_end_matches('\n'));
+        outcome = outcome.with_note(Note::Attached(attachment, Some((told, "user"))));
     }
     outcome
 }

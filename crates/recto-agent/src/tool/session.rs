@@ -14,6 +14,8 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
+use serde_json::json;
+
 use super::background::Background;
 use super::background::Notice;
 use super::host::Host;
@@ -271,25 +273,21 @@ impl Session {
         }
     }
 
-    /// What is said once after the results of a step: that the working directory changed,
-    /// and which background tasks ended.
+    /// What is said once after the results of a step: that the working directory changed.
     #[must_use]
     pub fn take_notes(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         let mut state = self.state();
         if state.cwd != state.told_cwd {
-            notes.push(Note::System(format!(
-                "# Environment update\n - Primary working directory: {} (was {})",
+            let before = state.told_cwd.display().to_string();
+            let text = format!(
+                "# Environment update\n - Primary working directory: {} (was {before})",
                 state.cwd.display(),
-                state.told_cwd.display()
-            )));
+            );
+            let changes = json!([{"field": "workingDirectory", "from": before}]);
+            let attachment = json!({"type": "environment", "changes": changes});
+            notes.push(Note::Attached(attachment, Some((text, "system"))));
             state.told_cwd = state.cwd.clone();
-        }
-        drop(state);
-        let notices = self.background.take_notices();
-        if !notices.is_empty() {
-            let texts: Vec<String> = notices.into_iter().map(|notice| notice.text).collect();
-            notes.push(Note::System(texts.join("\n\n")));
         }
         notes
     }

@@ -88,7 +88,10 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
              arguments or dynamic output below are new.)\n"
         )));
     }
-    outcome.with_note(Note::User(filled_skill(&skill, call.text("args"))))
+    let allowed = json!({"type": "command_permissions", "allowedTools": skill.allowed});
+    outcome
+        .with_note(Note::User(filled_skill(&skill, call.text("args"))))
+        .with_note(Note::Attached(allowed, None))
 }
 
 /// What the model reads of a skill that was launched with arguments.

@@ -52,8 +52,13 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
         return ToolOutcome::text("No matching deferred tools found", structured);
     }
     call.session.state().loaded.extend(matches.iter().cloned());
+    let entries: Vec<Value> = super::loaded_tools(call.session)
+        .into_iter()
+        .filter(|tool| matches.iter().any(|name| tool["name"] == **name))
+        .collect();
+    let record = json!({"type": "deferred_tools_record", "entries": entries});
     let blocks = matches.iter().map(|name| json!({"type": "tool_reference", "tool_name": name}));
-    ToolOutcome::blocks(blocks.collect(), structured).with_note(Note::User("Tool loaded.".into()))
+    ToolOutcome::blocks(blocks.collect(), structured).with_note(Note::Attached(record, None))
 }
 
 /// The first of them. A negative number leaves out as many at the end.

@@ -173,7 +173,12 @@ impl Calling {
         let id = prepared.call.id.clone();
         let hooks = self.shared.run_hooks(&facts, &self.scene, None, &id, &self.cancel).await;
         let answer = hooks.map(|(answer, _)| answer).unwrap_or_default();
-        finished.before.extend(answer.lines.iter().cloned());
+        for line in answer.lines.iter().cloned() {
+            match line.attachment["type"] == "hook_stopped_continuation" {
+                true => finished.after.push(line),
+                false => finished.before.push(line),
+            }
+        }
         finished.stop.clone_from(&answer.stop);
         if let Some((Choice::Defer, _)) = answer.choice {
             finished.is_deferred = true;

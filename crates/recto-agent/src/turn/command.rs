@@ -23,6 +23,39 @@ use crate::wire::Json;
 
 const CAVEAT: &str = "<local-command-caveat>The command below was run by the client, not sent to you, and its output went to the user. It is here as context for later messages.</local-command-caveat>";
 
+/// Commands of clients that have a screen, where there is none.
+const NEED_A_TERMINAL: [&str; 29] = [
+    "add-dir",
+    "bashes",
+    "btw",
+    "bug",
+    "copy",
+    "exit",
+    "export",
+    "feedback",
+    "help",
+    "hooks",
+    "ide",
+    "login",
+    "logout",
+    "memory",
+    "permissions",
+    "plugin",
+    "privacy-settings",
+    "quit",
+    "release-notes",
+    "resume",
+    "rewind",
+    "skills",
+    "status",
+    "statusline",
+    "tasks",
+    "terminal-setup",
+    "theme",
+    "upgrade",
+    "vim",
+];
+
 /// A command: name and arguments.
 pub(super) type Command = (String, String);
 
@@ -39,7 +72,13 @@ impl Runner {
     /// The command of a prompt, if the client runs it itself.
     pub(super) fn local_command(&self, start: &Start) -> Option<Command> {
         let command = command_of(start)?;
-        matches!(command.0.as_str(), "clear" | "compact" | "model").then_some(command)
+        let name = command.0.as_str();
+        let is_own = matches!(name, "clear" | "compact" | "model");
+        let offer = self.conversation.shared.offer.get();
+        let is_foreign = || {
+            NEED_A_TERMINAL.contains(&name) && offer.skills.iter().all(|skill| skill.name != name)
+        };
+        (is_own || is_foreign()).then_some(command)
     }
 
     /// Runs a command of the client.
@@ -56,6 +95,9 @@ impl Runner {
             return Ok(End::Local(Some(name)));
         }
         self.conversation.transcript.begin_prompt();
+        if NEED_A_TERMINAL.contains(&name.as_str()) {
+            return self.refuse_command(name, arguments).await;
+        }
         let mut forbidden = false;
         let (text, is_error) = match name.as_str() {
             "compact" => match self.conversation.compact("manual", &arguments, cancel).await? {
@@ -84,10 +126,27 @@ impl Runner {
             self.tell_began().await;
         }
         self.write_command(&name, &arguments)?;
-        self.say_output(&LocalCommand { name: name.clone(), arguments, is_error }, &text).await?;
+        let command = LocalCommand { name: name.clone(), arguments, is_error, is_unavailable: false };
+        self.say_output(&command, &text).await?;
         let is_silent = is_error && !forbidden;
         self.conversation.turn.text = if is_silent { String::new() } else { text };
         Ok(End::Local(Some(name)))
+    }
+
+    /// Says that a command needs a screen.
+    async fn refuse_command(&mut self, name: String, arguments: String) -> Written<End> {
+        self.tell_began().await;
+        let typed = format!("/{name} {arguments}");
+        self.conversation.transcript.system(&SystemLine::LocalCommand {
+            content: typed.trim_end().into(),
+            run: None,
+            is_display_only: false,
+        })?;
+        let text = format!("/{name} isn't available in this environment.");
+        let command = LocalCommand { name, arguments, is_error: false, is_unavailable: true };
+        self.say_output(&command, &text).await?;
+        self.conversation.turn.text = text;
+        Ok(End::Local(None))
     }
 
     async fn end_compaction(&mut self, name: &str, arguments: &str) -> Written<End> {
@@ -130,7 +189,7 @@ impl Runner {
         let run = Json::from(json!({"command": command.name, "args": command.arguments}));
         self.conversation.transcript.system(&SystemLine::LocalCommand {
             content: content.into(),
-            run: Some(run.value()),
+            run: Some(run.value()).filter(|_| !command.is_unavailable),
             is_display_only: false,
         })
     }
@@ -215,6 +274,7 @@ impl Runner {
         transcript.prompt(&Value::String(command_text(name, arguments)), facts)?;
         transcript.companion(&filled_skill(skill, arguments), true, None)?;
         lock(&self.conversation.shared.permissions).allow_for_turn(&skill.allowed);
+        self.command_allows = Some(skill.allowed.clone());
         self.conversation.own_model = skill.model.as_deref().map(model_named);
         Ok(())
     }

@@ -61,6 +61,8 @@ struct Queue {
     turn: Option<CancellationToken>,
     is_closed: bool,
     is_stopped: bool,
+    /// Whether a host stopped the turn, and not a signal.
+    is_stopped_by_host: bool,
     /// Whether a turn has ended.
     has_worked: bool,
     /// Names that prompts had.
@@ -92,6 +94,18 @@ impl Control {
             }
             None => false,
         }
+    }
+
+    /// The same for a host, which does not end the session with it: the model is told that its
+    /// calls may have done something.
+    pub(super) fn interrupt_for_host(&self) -> bool {
+        self.queue().is_stopped_by_host = true;
+        self.interrupt()
+    }
+
+    /// Whether a host stopped the turn that runs.
+    pub(super) fn was_interrupted_by_host(&self) -> bool {
+        self.queue().is_stopped_by_host
     }
 
     /// Says that no more prompts come: the session ends when it is done.
@@ -174,6 +188,7 @@ impl Control {
             token.cancel();
         }
         queue.turn = Some(token.clone());
+        queue.is_stopped_by_host = false;
         token
     }
 

@@ -37,6 +37,7 @@ use crate::tool::AgentCall;
 use crate::tool::Denial;
 use crate::tool::Mail;
 use crate::tool::Note;
+use crate::tool::Notice;
 use crate::tool::Tool;
 use crate::tool::ToolCall;
 use crate::tool::ToolOutcome;
@@ -75,6 +76,8 @@ pub(super) struct TurnState {
     /// Those that no line has answered yet.
     pub(super) unanswered: Vec<String>,
     pub(super) first_usage: Option<ModelTotals>,
+    /// Steps in a row in which the model said nothing to the user.
+    pub(super) silent: u64,
 }
 
 impl TurnState {
@@ -95,6 +98,7 @@ impl TurnState {
             prompts: Vec::new(),
             unanswered: Vec::new(),
             first_usage: None,
+            silent: 0,
         }
     }
 }
@@ -122,6 +126,8 @@ pub(super) struct Conversation {
     pub(super) mail: Mail,
     /// Calls that were put off, with their lines.
     pub(super) deferred: Vec<(ToolCall, EntryUuid)>,
+    /// Background tasks that ended, of which the model does not know yet; the log does.
+    pub(super) ended_tasks: Vec<Notice>,
 }
 
 pub(super) type Written<T> = Result<T, AppendError>;
@@ -149,6 +155,7 @@ impl Conversation {
             hides_results: false,
             mail: Mail::default(),
             deferred: Vec::new(),
+            ended_tasks: Vec::new(),
         }
     }
 
@@ -309,7 +316,7 @@ impl Conversation {
         .await?;
         self.write_hook_lines(&finished.after)?;
         for note in &finished.outcome.notes {
-            self.write_note(note)?;
+            self.write_note(note).await?;
         }
         let (added, removed) = AgentCall::changed_lines(&finished.outcome);
         {
@@ -368,8 +375,12 @@ impl Conversation {
     }
 
     /// Something that the model shall know besides.
-    pub(super) fn write_note(&mut self, note: &Note) -> Written<()> {
+    pub(super) async fn write_note(&mut self, note: &Note) -> Written<()> {
         match note {
+            Note::Attached(attachment, told) => {
+                let told = told.as_ref().map(|(text, role)| (text.as_str(), *role));
+                self.transcript.attachment(attachment, told)?;
+            }
             Note::System(text) if text.starts_with("## Exited Plan Mode") => {
                 let file = self.tools.plan_file();
                 let attachment =
@@ -380,9 +391,7 @@ impl Conversation {
                 let attachment = json!({"type": "critical_system_reminder", "content": text});
                 self.transcript.attachment(&attachment, Some((text, "system")))?;
             }
-            Note::User(text) => {
-                self.transcript.companion(text, true, None)?;
-            }
+            Note::User(text) => self.say_for_user(text, None).await?,
         }
         Ok(())
     }
@@ -406,10 +415,18 @@ impl Conversation {
         Ok(())
     }
 
-    /// Answers calls that the user cut off.
-    pub(super) async fn reject(&mut self, calls: &[(ToolCall, EntryUuid)]) -> Written<()> {
+    /// Answers calls that the user cut off; about one of them the user may have been asked.
+    pub(super) async fn reject(
+        &mut self,
+        calls: &[(ToolCall, EntryUuid)],
+        asked: Option<&str>,
+    ) -> Written<()> {
         for (call, line) in calls {
-            let mut outcome = ToolOutcome::denied(sentence::REJECTED, Denial::User);
+            let mut text = sentence::REJECTED.to_owned();
+            if self.shared.control.was_interrupted_by_host() && asked != Some(call.id.as_str()) {
+                text.push_str(sentence::STOPPED_RUNNING);
+            }
+            let mut outcome = ToolOutcome::denied(text, Denial::User);
             outcome.structured = Value::String(sentence::REJECTED_LOG.to_owned());
             self.write_result(call, line, &outcome, None).await?;
         }

@@ -208,10 +208,12 @@ pub struct LocalCommand {
     pub arguments: String,
     /// Whether it failed.
     pub is_error: bool,
+    /// Whether it needs a screen, which is not there.
+    pub is_unavailable: bool,
 }
 
 /// How the endpoint failed, in the words of a JSON stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failed {
     /// Such as `server_error`.
     pub error: &'static str,
@@ -219,6 +221,8 @@ pub struct Failed {
     pub status: Option<u16>,
     /// The API's own name of the error.
     pub kind: Option<String>,
+    /// What of the connection failed, where that is told apart.
+    pub cause: Option<&'static str>,
 }
 
 /// A line in place of the user.
@@ -317,7 +321,7 @@ pub struct Ended {
     pub duration: Duration,
     /// How long the endpoint took of that.
     pub api: Duration,
-    /// From the start to the first event of an answer.
+    /// From the start to the first block of an answer.
     pub first_event: Option<Duration>,
     /// The cost of the process so far.
     pub cost: Money,

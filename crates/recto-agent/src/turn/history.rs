@@ -69,6 +69,12 @@ impl History {
         self.open.push(b'\n');
     }
 
+    /// Whether the model said anything, so that there is something to make a summary of.
+    pub(super) fn has_answer(&self) -> bool {
+        let is_answer = |message: &Message| message.role() == Some(Role::Assistant);
+        self.answer.is_some() || self.closed.iter().any(is_answer)
+    }
+
     /// Whether nothing was said.
     pub(super) fn is_empty(&self) -> bool {
         self.closed.is_empty() && self.open.is_empty()

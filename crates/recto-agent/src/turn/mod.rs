@@ -25,6 +25,7 @@ mod history;
 mod host;
 mod hosted;
 mod jobs;
+mod mentions;
 mod mirror;
 mod opening;
 mod output_schema;

@@ -88,7 +88,7 @@ impl Runner {
                 Some(block) => block.reason.as_deref(),
                 None => answer.stop.as_deref(),
             };
-            let reason = reason.filter(|reason| !reason.is_empty());
+            let reason = reason.map(str::trim_end).filter(|reason| !reason.is_empty());
             let mut outcome = match answer.block {
                 Some(_) => json!({"kind": "blocked_by_hook", "prompt_kept": false}),
                 None => json!({"kind": "stopped_by_hook", "prompt_kept": true}),

@@ -15,7 +15,9 @@ use super::totals::ModelTotals;
 use crate::api::ApiError;
 use crate::tool::Tool;
 use crate::tool::ToolCall;
+use crate::tool::UNPARSED;
 use crate::wire::Block;
+use crate::wire::FinishedBlock;
 use crate::wire::Json;
 use crate::wire::StreamEvent;
 
@@ -134,6 +136,13 @@ pub(super) fn sendable(block: Block) -> Block {
     let mut whole = br#"{"replace_all":false,"#.to_vec();
     whole.extend(input.bytes().iter().skip(1));
     block.json().with("input", &whole).into()
+}
+
+/// A block whose input is no JSON says so in its input, where results and logs can show it.
+pub(super) fn with_unparsed(finished: FinishedBlock) -> Block {
+    let Some(raw) = finished.invalid_input else { return finished.block };
+    let input = json!({UNPARSED: {"raw": raw, "len": raw.len()}});
+    finished.block.json().with("input", input.to_string().as_bytes()).into()
 }
 
 /// The call that a block is.

@@ -66,6 +66,8 @@ pub struct Runner {
     pub(super) server_prompt: Option<String>,
     /// A prompt names a command that is not there.
     pub(super) unknown_command: Option<String>,
+    /// What the command of the prompt may do without asking.
+    pub(super) command_allows: Option<Vec<String>>,
     /// Whether the model knows of the world, and of the day.
     pub(super) knows_world: bool,
     pub(super) knows_day: bool,
@@ -151,6 +153,7 @@ impl Runner {
             unheard: Vec::new(),
             server_prompt: None,
             unknown_command: None,
+            command_allows: None,
             knows_world: false,
             knows_day: false,
             prompt_lines: Vec::new(),
@@ -177,7 +180,8 @@ impl Runner {
                 is_broken = self.turn(Start::Prompt(prompt)).await;
                 continue;
             }
-            let notices = tools.take_notices();
+            let mut notices = std::mem::take(&mut self.conversation.ended_tasks);
+            notices.extend(tools.take_notices());
             if !notices.is_empty() {
                 let run = notices.last().map(|notice| notice.run.clone()).unwrap_or_default();
                 self.before_prompt.extend(notices.iter().filter_map(|one| one.before.clone()));
@@ -383,6 +387,10 @@ impl Runner {
         self.write_prompt(&start, &content, &facts)?;
         let prompt_id = self.conversation.transcript.prompt_id().to_owned();
         *lock(&self.conversation.shared.prompt_id) = prompt_id;
+        let is_verbatim = matches!(&start, Start::Prompt(prompt) if prompt.is_verbatim);
+        if matches!(start, Start::Prompt(_)) && !is_verbatim {
+            self.conversation.attach_mentioned(&content, cancel).await?;
+        }
         let is_new = self.resumed.leaf.is_none();
         if is_new && !std::mem::replace(&mut self.knows_world, true) {
             self.conversation.announce_world()?;
@@ -390,6 +398,11 @@ impl Runner {
         let lines = std::mem::take(&mut self.prompt_lines);
         self.conversation.write_hook_lines(&lines)?;
         self.tell_unknown_command()?;
+        if let Some(allowed) = self.command_allows.take() {
+            let attachment = json!({"type": "command_permissions", "allowedTools": allowed});
+            self.conversation.transcript.attachment(&attachment, None)?;
+        }
+        self.conversation.tell_budget()?;
         self.keep_images(&content)?;
         let asks = !matches!(start, Start::Prompt(Prompt { asks: false, .. }));
         if is_new && asks && !std::mem::replace(&mut self.knows_day, true) {

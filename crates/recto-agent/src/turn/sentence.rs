@@ -15,10 +15,15 @@ pub(super) const CUT_OFF: &str = "Your response above was cut off mid-stream. Re
 pub(super) const REFUSED: &str = "Your response above was stopped by a safety classifier — this is not a tool or API error. The rest of it was withheld, and tool calls in it that had not finished did not run. Do not produce that content again; take another way, or say that you cannot.";
 pub(super) const EMPTY: &str =
     "Your response was empty. Answer the request, or say that you are done.";
+pub(super) const LOST: &str =
+    "API Error: Connection lost mid-response. The response above may be incomplete.";
+pub(super) const SILENT: &str = "You have worked for several steps without a word to the user. With the next one, say in a sentence what you found or what you do now, if there is something to say.";
 pub(super) const NO_RESPONSE: &str = "No response requested.";
 pub(super) const INTERRUPTED: &str = "[Request interrupted by user]";
 pub(super) const INTERRUPTED_TOOLS: &str = "[Request interrupted by user for tool use]";
 pub(super) const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
+/// Behind that where the call was running.
+pub(super) const STOPPED_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused before it ran. It may have run in part or in full, and its changes may have been written. No permission prompt was involved. Work it started elsewhere (a remote command, a background process) may still be running, so check before starting the same work again. The instruction to stop and wait still stands.";
 pub(super) const REJECTED_LOG: &str = "User rejected tool use";
 pub(super) const STRUCTURED_OUTPUT: &str = "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request. Call this tool now.";
 pub(super) const CALL_LOST: &str = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]";
@@ -45,33 +50,60 @@ pub(super) fn failed(error: &ApiError) -> Failed {
         _ => "",
     };
     let status = error.status();
-    let name = match (status, kind) {
-        (Some(401 | 403), _) => "authentication_failed",
-        (Some(402), _) => "billing_error",
-        (Some(429), _) => "rate_limit",
-        (Some(404), _) => "model_not_found",
-        (Some(529), _) | (None, "overloaded_error") => "overloaded",
+    let name = match status {
+        _ if is_unpaid(error) => "billing_error",
+        Some(401 | 403) => "authentication_failed",
+        Some(429) => "rate_limit",
+        Some(404) => "model_not_found",
+        Some(529) => "overloaded",
+        Some(413) => "invalid_request",
+        Some(400) if is_too_long(error) => "invalid_request",
         // Of requests that are plainly wrong, hosts are told no more than that.
-        (Some(400), _) if !is_too_long(error) => "unknown",
-        (Some(400..=499), _) => "invalid_request",
-        (Some(_), _) | (None, "api_error") => "server_error",
-        (None, _) => "unknown",
+        Some(400..=499) | None => "unknown",
+        Some(_) => "server_error",
     };
     let kind = (!kind.is_empty()).then(|| kind.to_owned());
-    Failed { error: name, status, kind }
+    Failed { error: name, status, kind, cause: None }
 }
 
-/// The name of an error in a JSON stream, such as `rate_limit`.
+/// The name of an error that may pass in a JSON stream, such as `rate_limit`.
 pub fn error_name(error: &ApiError) -> &'static str {
-    failed(error).error
+    match error.status() {
+        Some(408 | 409) => "server_error",
+        _ => failed(error).error,
+    }
+}
+
+/// Whether nobody has paid for the key.
+fn is_unpaid(error: &ApiError) -> bool {
+    matches!(error, ApiError::Status { status, error, .. }
+        if *status == 402 || error.message.to_ascii_lowercase().contains("credit balance is too low"))
+}
+
+/// Whether the endpoint said that it is overloaded, whatever it answered before that.
+pub(super) fn is_overloaded(failed: &Failed) -> bool {
+    failed.error == "overloaded" || failed.kind.as_deref() == Some("overloaded_error")
 }
 
 /// What is said in the model's place when the endpoint failed.
-pub(super) fn failure(error: &ApiError, host: &str) -> String {
+pub(super) fn failure(error: &ApiError, host: &str, model: &str) -> String {
     let gateway = format!("check your inference gateway ({host})");
     match error {
         ApiError::Status { status: 401, .. } | ApiError::NoKey | ApiError::BadKey => {
             "Invalid API key · Fix external API key".to_owned()
+        }
+        _ if is_unpaid(error) => "Credit balance is too low".to_owned(),
+        ApiError::Status { status: 403, error, .. } => {
+            format!("Failed to authenticate. API Error: 403 {}", words(&error.message))
+        }
+        ApiError::Status { status: 404, .. } => format!(
+            "There's an issue with the selected model ({model}). It may not exist or you may not have access to it. Run --model to pick a different model."
+        ),
+        ApiError::Status { status: 429, error, .. } => {
+            format!("API Error: Request rejected (429) · {}", words(&error.message))
+        }
+        ApiError::Stream { error: StreamError::Reported(error), .. } => {
+            format!("API Error: {}", words(&error.message))
         }
         ApiError::Status { status: 413, .. } => "Request too large (max 32MB). Accumulated images and attachments in the conversation pushed the request over the limit. Remove older images or compact the conversation.".to_owned(),
         ApiError::Status { status: 529, .. } => format!(

@@ -272,6 +272,7 @@ impl Setup {
             asker,
             asking: tokio::sync::Mutex::new(()),
             asked: Mutex::default(),
+            unanswered: Mutex::default(),
             presence: super::presence::Presence::default(),
             agents: Mutex::default(),
             events,

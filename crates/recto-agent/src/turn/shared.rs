@@ -95,6 +95,8 @@ pub(super) struct Shared {
     pub(super) asking: tokio::sync::Mutex<()>,
     /// The call that somebody is being asked about.
     pub(super) asked: Mutex<Option<ToolCall>>,
+    /// The call about which nobody answered, because the turn was cut short.
+    pub(super) unanswered: Mutex<Option<String>>,
     /// What others see of this process.
     pub(super) presence: Presence,
     /// How many subagents there were.
@@ -239,7 +241,9 @@ impl Shared {
         };
         let label = Label { event, subject, id };
         let names: Vec<String> = hooks.iter().map(|_| uuid::Uuid::new_v4().to_string()).collect();
-        for name in &names {
+        // Nobody listens any more when a session ends.
+        let is_told = event != Event::SessionEnd;
+        for name in names.iter().filter(|_| is_told) {
             self.tell_hook(event, started_line(label, name)).await;
         }
         let mut environment =
@@ -248,7 +252,7 @@ impl Shared {
         let surroundings = Surroundings { cwd: PathBuf::from(&scene.cwd), environment };
         let input = facts.to_json(&common);
         let mut ran = run_all(&hooks, &input, &surroundings, cancel).await;
-        for (ran, name) in ran.iter().zip(&names) {
+        for (ran, name) in ran.iter().zip(&names).filter(|_| is_told) {
             self.tell_hook(event, response_line(label, ran, name)).await;
         }
         ran.extend(self.run_callbacks(&callbacks, &input, id, cancel).await);

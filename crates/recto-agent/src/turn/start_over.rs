@@ -26,7 +26,12 @@ impl Runner {
         self.change_session();
         self.conversation.transcript.begin_prompt();
         let command = self.write_command("clear", "")?;
-        let said = LocalCommand { name: "clear".into(), arguments: String::new(), is_error: false };
+        let said = LocalCommand {
+            name: "clear".into(),
+            arguments: String::new(),
+            is_error: false,
+            is_unavailable: false,
+        };
         self.write_output(&said, "")?;
         let reset = uuid::Uuid::new_v4().to_string();
         let line = json!({

@@ -19,6 +19,7 @@ use super::receiving::Thinking;
 use super::receiving::call_of;
 use super::receiving::merged;
 use super::receiving::sendable;
+use super::receiving::with_unparsed;
 use super::sentence;
 use super::shared::lock;
 use super::transcript::AnswerBlock;
@@ -54,6 +55,8 @@ pub(super) struct Step {
     pub(super) has_calls: bool,
     /// Whether the model said anything.
     pub(super) is_empty: bool,
+    /// Whether it said a word to the user.
+    pub(super) has_text: bool,
     /// A hook ends the run.
     pub(super) stop: Option<String>,
     /// A hook wants this call to be made later.
@@ -92,6 +95,7 @@ impl Conversation {
             end: StepEnd::Answered,
             has_calls: false,
             is_empty: true,
+            has_text: false,
             stop: None,
             deferred: None,
             interrupts: false,
@@ -205,13 +209,14 @@ impl Conversation {
                 self.stream_event(event, began, receiving, jobs, step, cancel).await?;
             }
             Some(Ok(ApiEvent::Block { index, block })) => {
-                receiving.held = Some((index, block.block));
+                receiving.held = Some((index, with_unparsed(block)));
                 receiving.open = None;
             }
             Some(Ok(ApiEvent::Retry { attempt, most, wait, error })) => {
                 self.count_cut(receiving);
                 if receiving.written > 0 || receiving.held.is_some() {
                     self.release(receiving, jobs, step, cancel).await?;
+                    self.tell_lost(receiving, step).await?;
                     return Ok(Next::End(StepEnd::Cut));
                 }
                 self.tell_abandoned(receiving, false).await;
@@ -224,10 +229,16 @@ impl Conversation {
             }
             Some(Err(failure)) => {
                 if receiving.written > 0 || receiving.held.is_some() {
-                    self.count_cut(receiving);
+                    let is_passing = failure.error.is_passing();
+                    if is_passing {
+                        self.count_cut(receiving);
+                    }
                     self.release(receiving, jobs, step, cancel).await?;
                     self.tell_abandoned(receiving, false).await;
-                    return Ok(Next::End(StepEnd::Cut));
+                    if is_passing {
+                        self.tell_lost(receiving, step).await?;
+                        return Ok(Next::End(StepEnd::Cut));
+                    }
                 }
                 return Ok(Next::End(StepEnd::Failed(Box::new(failure))));
             }
@@ -250,13 +261,12 @@ impl Conversation {
                 return Ok(());
             }
             StreamEvent::MessageStart { message } => {
-                if self.turn.first_event.is_none() {
-                    self.turn.first_event = Some(self.turn.began.elapsed());
-                }
                 receiving.first_usage = message.get("usage");
                 receiving.message = Some(message.clone());
             }
             StreamEvent::BlockStart { index, block } => {
+                // An answer without blocks is none to wait for.
+                self.turn.first_event.get_or_insert_with(|| self.turn.began.elapsed());
                 self.release(receiving, jobs, step, cancel).await?;
                 receiving.block_began = Some(Instant::now());
                 receiving.thinking = Thinking::default();
@@ -307,7 +317,10 @@ impl Conversation {
         }
         let uuid = self.write_block(&message, &block, index, receiving, false).await?;
         receiving.written += 1;
-        step.is_empty &= block.is_thinking();
+        let says = block.kind() == "text"
+            && block.view().text().is_some_and(|text| !text.trim().is_empty());
+        step.has_text |= says;
+        step.is_empty &= block.is_thinking() || (block.kind() == "text" && !says);
         if let Some(stop) = receiving.held_stop.take() {
             self.tell_stream(stop, Instant::now(), receiving).await;
         }
@@ -379,6 +392,9 @@ impl Conversation {
         content.extend_from_slice(block.json().bytes());
         content.push(b']');
         let mut message = message.with("content", &content).with("stop_reason", b"null");
+        if message.get("stop_sequence").is_some() {
+            message = message.with("stop_sequence", b"null");
+        }
         if let Some(usage) = &receiving.first_usage {
             message = message.with("usage", usage.bytes());
         }
@@ -417,7 +433,7 @@ impl Conversation {
         receiving.message = Some(answer.message.with("content", b"[]"));
         receiving.request_id = answer.request_id.clone().or(receiving.request_id.take());
         for (index, finished) in answer.blocks.iter().enumerate().skip(seen) {
-            receiving.held = Some((index as u64, finished.block.clone()));
+            receiving.held = Some((index as u64, with_unparsed(finished.clone())));
             self.release(receiving, jobs, step, cancel).await?;
         }
         if let Some(usage) = answer.message.get("usage") {
@@ -455,7 +471,7 @@ impl Conversation {
             receiving.written += 1;
         }
         let asked = lock(&self.shared.asked).take();
-        if let Some(call) = asked {
+        if let Some(call) = &asked {
             self.tell(TurnEvent::State(State::Running)).await;
             lock(&self.shared.denials).push(json!({
                 "tool_name": call.name,
@@ -469,7 +485,9 @@ impl Conversation {
         } else {
             StepEnd::InterruptedTools
         };
-        self.reject(&open).await?;
+        let unanswered = lock(&self.shared.unanswered).take();
+        let asked = asked.map(|call| call.id).or(unanswered);
+        self.reject(&open, asked.as_deref()).await?;
         self.deferred.clear();
         let text = match end {
             StepEnd::InterruptedText => sentence::INTERRUPTED,

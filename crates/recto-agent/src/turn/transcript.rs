@@ -410,14 +410,30 @@ impl Transcript {
         attachment: &Value,
         note: Option<(&str, &'static str)>,
     ) -> Written<EntryUuid> {
+        match note {
+            Some((text, role)) => self.attachment_in_parts(attachment, &[text], role),
+            None => self.attachment_in_parts::<&str>(attachment, &[], ""),
+        }
+    }
+
+    /// The same with several texts for the model, or none.
+    pub(super) fn attachment_in_parts<T: std::fmt::Display>(
+        &mut self,
+        attachment: &Value,
+        notes: &[T],
+        role: &'static str,
+    ) -> Written<EntryUuid> {
         let attachment = Json::from(attachment);
-        let rendered = note.map(|(text, _)| {
+        let texts = notes.iter().map(|text| {
             let text = format!("<system-reminder>\n{text}\n</system-reminder>");
-            Json::from(serde_json::json!([{ "content": text }]))
+            serde_json::json!({ "content": text })
         });
+        let rendered = Json::from(texts.collect::<Value>());
         let mut line = AttachmentLine::new(attachment.value());
-        line.rendered = rendered.as_ref().map(Json::value);
-        line.rendered_role = note.map(|(_, role)| role.into());
+        if !notes.is_empty() {
+            line.rendered = Some(rendered.value());
+            line.rendered_role = Some(role.into());
+        }
         let position = self.next();
         self.chained(position, None, false, |envelope, position| {
             envelope.attachment(position, &line)

@@ -2,7 +2,11 @@
 
 use recto_log::build::HookSummary;
 use recto_log::build::Level;
+use recto_log::build::MetaLine;
+use recto_log::build::QueueLine;
+use recto_log::build::QueueStep;
 use recto_log::build::SystemLine;
+use recto_log::build::UserContent;
 use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +17,8 @@ use super::event::End;
 use super::event::Said;
 use super::event::TurnEvent;
 use super::hosted::lifecycle;
+use super::prompt::display_name;
+use super::receiving::Receiving;
 use super::sentence;
 use super::shared::lock;
 use super::step::Step;
@@ -33,6 +39,14 @@ const MOST_WRONG_OUTPUTS: u32 = 5;
 /// How often hooks may send a subagent back to work.
 const MOST_AGENT_BLOCKS: u32 = 8;
 
+/// After how many steps without a word the model is reminded of the user.
+const SILENT_STEPS: u64 = 5;
+
+/// What waits for the model, or does not any more.
+fn queue_line(step: QueueStep, text: &str) -> QueueLine<'_> {
+    QueueLine::new(step, jiff::Timestamp::now(), Some(UserContent::Text(text.into())))
+}
+
 /// What happened in a row.
 #[derive(Default)]
 struct Counts {
@@ -43,6 +57,7 @@ struct Counts {
     reminders: u32,
     wrong_outputs: u32,
     stop_blocks: u32,
+    compactions: u32,
 }
 
 /// Whether a turn goes on.
@@ -99,13 +114,23 @@ impl Conversation {
         match step.end {
             StepEnd::InterruptedText => return Ok(Verdict::End(End::InterruptedText)),
             StepEnd::InterruptedTools => return Ok(Verdict::End(End::InterruptedTools)),
-            StepEnd::Failed(failure) => return self.failed(&failure).await,
+            StepEnd::Failed(failure) => {
+                let may_compact = counts.compactions == 0
+                    && self.speaker.is_none()
+                    && sentence::is_too_long(&failure.error)
+                    && self.transcript.history.has_answer();
+                if may_compact {
+                    counts.compactions += 1;
+                    self.compact_by_itself(cancel).await?;
+                    return Ok(Verdict::GoOn);
+                }
+                return self.failed(&failure).await;
+            }
             StepEnd::Cut if !step.has_calls => {
                 counts.cuts += 1;
                 if counts.cuts > MOST_CUTS {
                     let text = "API Error: the answer was cut off repeatedly".to_owned();
-                    let failed =
-                        super::event::Failed { error: "unknown", status: None, kind: None };
+                    let failed = super::event::Failed { error: "unknown", ..Default::default() };
                     self.say_failure(&text, &failed, None).await?;
                     return Ok(Verdict::End(End::ApiError(text, failed)));
                 }
@@ -213,19 +238,25 @@ impl Conversation {
             return Ok(Verdict::End(End::Budget(budget)));
         }
         let before = self.tools.cwd().display().to_string();
-        for note in self.tools.take_notes() {
-            if matches!(&note, Note::System(text) if text.starts_with("# Environment update")) {
+        for mut note in self.tools.take_notes() {
+            if let Note::Attached(attachment, _) = &mut note
+                && attachment["type"] == "environment"
+            {
+                attachment["snapshot"] = self.environment().attachment()["snapshot"].take();
                 self.transcript.set_cwd(&before, self.branch());
             }
-            self.write_note(&note)?;
+            self.write_note(&note).await?;
         }
+        self.tell_ended_tasks().await?;
         if self.speaker.is_none() {
             let unheard = std::mem::take(&mut *lock(&self.shared.unheard));
             for notice in unheard {
-                self.write_note(&Note::System(notice))?;
+                self.write_note(&Note::System(notice)).await?;
             }
             self.take_queued().await?;
+            self.remind_of_user(step)?;
         }
+        self.tell_budget()?;
         for message in self.mail.take() {
             self.transcript.companion(&sentence::mail(&message), true, None)?;
         }
@@ -233,23 +264,77 @@ impl Conversation {
         Ok(Verdict::GoOn)
     }
 
-    /// Notes prompts that came while the model worked, before what follows them.
-    pub(super) fn write_enqueued(&mut self) -> Written<()> {
-        use recto_log::build::MetaLine;
-        use recto_log::build::QueueLine;
-        use recto_log::build::QueueStep;
-        use recto_log::build::UserContent;
+    /// Tasks that ended while the model worked: it hears of them with the next results.
+    async fn tell_ended_tasks(&mut self) -> Written<()> {
+        if self.speaker.is_some() {
+            for notice in self.tools.take_notices() {
+                self.write_note(&Note::System(notice.text)).await?;
+            }
+        }
+        self.write_enqueued()?;
+        for notice in std::mem::take(&mut self.ended_tasks) {
+            let (uuid, delivery) = (super::transcript::new_uuid(), uuid::Uuid::new_v4());
+            let mut line = queue_line(QueueStep::Remove, &notice.text);
+            line.reason = Some("absorbed_mid_turn".into());
+            line.command = Some(uuid.clone());
+            line.delivery = Some(delivery.to_string().into());
+            self.transcript.meta(&MetaLine::QueueOperation(line))?;
+            let attachment = json!({
+                "type": "queued_command",
+                "prompt": notice.text,
+                "source_uuid": uuid.to_string(),
+                "delivery_id": delivery.to_string(),
+                "commandMode": "task-notification",
+                "origin": {"kind": "task-notification", "producer": "session-task"},
+                "runId": notice.run,
+            });
+            self.transcript.attachment(&attachment, Some((&notice.text, "system")))?;
+        }
+        Ok(())
+    }
 
+    /// A model that works on and on without a word is reminded of who waits.
+    fn remind_of_user(&mut self, step: &Step) -> Written<()> {
+        self.turn.silent = if step.has_text { 0 } else { self.turn.silent + 1 };
+        if self.turn.silent == 0 || !self.turn.silent.is_multiple_of(SILENT_STEPS) {
+            return Ok(());
+        }
+        let attachment = json!({"type": "silent_turn_reminder", "text": sentence::SILENT});
+        self.transcript.attachment(&attachment, Some((sentence::SILENT, "system")))?;
+        Ok(())
+    }
+
+    /// How much of the budget is left, if there is one.
+    pub(super) fn tell_budget(&mut self) -> Written<()> {
+        let Some(total) = self.limits.budget.filter(|_| self.speaker.is_none()) else {
+            return Ok(());
+        };
+        let used = dollars(lock(&self.shared.totals).cost());
+        let remaining = total - used;
+        let attachment =
+            json!({"type": "budget_usd", "used": used, "total": total, "remaining": remaining});
+        let note = format!("USD budget: ${used}/${total}; ${remaining} remaining");
+        self.transcript.attachment(&attachment, Some((&note, "system")))?;
+        Ok(())
+    }
+
+    /// Notes prompts that came while the model worked, and tasks that ended, before what
+    /// follows them.
+    pub(super) fn write_enqueued(&mut self) -> Written<()> {
         if self.speaker.is_some() {
             return Ok(());
+        }
+        for notice in self.tools.take_notices() {
+            let line = queue_line(QueueStep::Enqueue, &notice.text);
+            self.transcript.meta(&MetaLine::QueueOperation(line))?;
+            self.ended_tasks.push(notice);
         }
         for content in self.shared.control.take_unlogged() {
             let text = match &content {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            let content = Some(UserContent::Text(text.into()));
-            let line = QueueLine::new(QueueStep::Enqueue, jiff::Timestamp::now(), content);
+            let line = queue_line(QueueStep::Enqueue, &text);
             self.transcript.meta(&MetaLine::QueueOperation(line))?;
         }
         Ok(())
@@ -257,11 +342,6 @@ impl Conversation {
 
     /// Prompts that came while the model worked are part of this turn.
     async fn take_queued(&mut self) -> Written<()> {
-        use recto_log::build::MetaLine;
-        use recto_log::build::QueueLine;
-        use recto_log::build::QueueStep;
-        use recto_log::build::UserContent;
-
         self.write_enqueued()?;
         for prompt in self.shared.control.take_all() {
             if let Some(uuid) = &prompt.uuid {
@@ -274,9 +354,7 @@ impl Conversation {
             };
             let uuid = prompt.uuid.clone().unwrap_or_else(super::transcript::new_uuid);
             let delivery = uuid::Uuid::new_v4().to_string();
-            let now = jiff::Timestamp::now();
-            let content = || Some(UserContent::Text(text.as_str().into()));
-            let mut line = QueueLine::new(QueueStep::Remove, now, content());
+            let mut line = queue_line(QueueStep::Remove, &text);
             line.reason = Some("absorbed_mid_turn".into());
             line.command = Some(uuid.clone());
             line.delivery = Some(delivery.as_str().into());
@@ -329,7 +407,9 @@ impl Conversation {
             self.say_for_user(&format!("Stop hook feedback:\n{}", block.message), None).await?;
         }
         if !is_agent {
-            for line in &answer.stream {
+            // That hooks sent it back is told once.
+            let is_new = |line: &&Value| !active || line["subtype"] != "notification";
+            for line in answer.stream.iter().filter(is_new) {
                 self.tell(TurnEvent::System(line.clone())).await;
             }
         }
@@ -365,23 +445,43 @@ impl Conversation {
         Ok(())
     }
 
+    /// Another model answers from now on.
+    async fn tell_fallback(&mut self, other: &str, is_overloaded: bool) -> Written<()> {
+        let from = self.shared.model();
+        let (first, second) = (display_name(&from), display_name(other));
+        let (trigger, content) = match is_overloaded {
+            true => ("overloaded", format!("Switched to {second} due to high demand for {first}")),
+            false => ("model_not_found", format!("Switched to {second}: there is no {first}")),
+        };
+        self.transcript.system(&SystemLine::ModelFallback {
+            content: content.as_str().into(),
+            trigger: trigger.into(),
+            from: from.as_str().into(),
+            to: other.into(),
+        })?;
+        let line = json!({
+            "type": "system",
+            "subtype": "model_fallback",
+            "trigger": trigger,
+            "original_model": from,
+            "fallback_model": other,
+            "content": content,
+        });
+        self.tell(TurnEvent::System(line)).await;
+        Ok(())
+    }
+
     /// The endpoint failed for good, unless another model may answer.
     async fn failed(&mut self, failure: &Failure) -> Written<Verdict> {
         let failed = sentence::failed(&failure.error);
         let other = self.shared.fallback_model.clone();
-        if let (Some(other), "overloaded" | "model_not_found") = (other, failed.error)
+        let is_overloaded = sentence::is_overloaded(&failed);
+        if let Some(other) = other
+            && (is_overloaded || failed.error == "model_not_found")
             && self.own_model.is_none()
             && other != self.shared.model()
         {
-            let from = self.shared.model();
-            self.tell(TurnEvent::System(json!({
-                "type": "system",
-                "subtype": "model_fallback",
-                "from_model": from,
-                "to_model": other,
-                "reason": failed.error,
-            })))
-            .await;
+            self.tell_fallback(&other, is_overloaded).await?;
             self.transcript.history.set_model(&other);
             *lock(&self.shared.model) = other;
             return Ok(Verdict::GoOn);
@@ -394,13 +494,32 @@ impl Conversation {
         let host = self.shared.client.endpoint().host();
         let (text, is_too_long) = match sentence::is_too_long(&failure.error) {
             true => (sentence::too_long(&failure.error), true),
-            false => (sentence::failure(&failure.error, &host), false),
+            false => (sentence::failure(&failure.error, &host, &self.model()), false),
         };
         self.say_failure(&text, &failed, failure.request_id.as_deref()).await?;
         Ok(Verdict::End(match is_too_long {
             true => End::PromptTooLong(text, failed),
             false => End::ApiError(text, failed),
         }))
+    }
+
+    /// The answer was cut off behind a call, which runs nevertheless: says so, in the model's
+    /// place, beside the call.
+    pub(super) async fn tell_lost(&mut self, receiving: &Receiving, step: &Step) -> Written<()> {
+        if !step.has_calls {
+            return Ok(());
+        }
+        let failed = super::event::Failed {
+            error: "server_error",
+            cause: Some("connection_failed"),
+            ..Default::default()
+        };
+        let (text, stop_reason) = (self.turn.text.clone(), self.turn.stop_reason.clone());
+        let reason = receiving.message.as_ref().and_then(|message| message.str("stop_reason"));
+        let reason = reason.unwrap_or("tool_use".into()).into_owned();
+        self.say_in_its_place(sentence::LOST, &failed, None, &reason).await?;
+        (self.turn.text, self.turn.stop_reason) = (text, stop_reason);
+        Ok(())
     }
 
     /// An error of the endpoint in the model's place.
@@ -410,9 +529,19 @@ impl Conversation {
         failed: &super::event::Failed,
         request_id: Option<&str>,
     ) -> Written<()> {
+        self.say_in_its_place(text, failed, request_id, "stop_sequence").await
+    }
+
+    async fn say_in_its_place(
+        &mut self,
+        text: &str,
+        failed: &super::event::Failed,
+        request_id: Option<&str>,
+        stop_reason: &str,
+    ) -> Written<()> {
         let id = uuid::Uuid::new_v4().to_string();
         let uuid = self.transcript.synthetic(&id, text, Some((failed, request_id)))?;
-        self.turn.stop_reason = Some("stop_sequence".to_owned());
+        self.turn.stop_reason = Some(stop_reason.to_owned());
         self.turn.text = text.to_owned();
         let message = json!({
             "diagnostics": null,
@@ -421,7 +550,7 @@ impl Conversation {
             "model": "<synthetic>",
             "role": "assistant",
             "stop_details": null,
-            "stop_reason": "stop_sequence",
+            "stop_reason": stop_reason,
             "stop_sequence": "",
             "type": "message",
             "usage": {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},

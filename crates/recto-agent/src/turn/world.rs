@@ -24,13 +24,17 @@ impl Conversation {
         Instructions::read(&roots)
     }
 
+    /// What there is to tell of the place where the session works now.
+    pub(super) fn environment(&self) -> Environment {
+        let place = self.shared.place_in(self.tools.cwd());
+        let shell = self.shared.places.shell.display().to_string();
+        Environment::look(&place, Git::find(&place.cwd).as_ref(), Some(&shell))
+    }
+
     /// What the model should know of the world: once, behind the first prompt.
     pub(super) fn announce_world(&mut self) -> Written<()> {
         let shared = std::sync::Arc::clone(&self.shared);
-        let place = shared.place_in(shared.places.project.clone());
-        let git = Git::find(&place.cwd);
-        let shell = shared.places.shell.display().to_string();
-        let environment = Environment::look(&place, git.as_ref(), Some(&shell));
+        let environment = self.environment();
         let transcript = &mut self.transcript;
         transcript.attachment(&environment.attachment(), Some((&environment.note(), "system")))?;
         let offer = shared.offer.get();

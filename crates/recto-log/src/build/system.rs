@@ -125,6 +125,17 @@ pub enum SystemLine<'a> {
         /// How loud it is.
         level: Level,
     },
+    /// Another model answers from now on.
+    ModelFallback {
+        /// What the user is told.
+        content: Cow<'a, str>,
+        /// Why: `overloaded`.
+        trigger: Cow<'a, str>,
+        /// The model that was asked.
+        from: Cow<'a, str>,
+        /// The model that is asked now.
+        to: Cow<'a, str>,
+    },
 }
 
 impl SystemLine<'_> {
@@ -143,6 +154,7 @@ impl SystemLine<'_> {
             SystemLine::StopHookSummary(_) => "stop_hook_summary",
             SystemLine::ApiError { .. } => "api_error",
             SystemLine::Informational { .. } => "informational",
+            SystemLine::ModelFallback { .. } => "model_fallback",
         }
     }
 
@@ -179,6 +191,12 @@ impl SystemLine<'_> {
             SystemLine::Informational { content, level } => {
                 let line = line.string("content", content).boolean("isMeta", false);
                 time_and_uuid(line).string("level", level.name())
+            }
+            SystemLine::ModelFallback { content, trigger, from, to } => {
+                let line = line.string("content", content).string("level", Level::Warning.name());
+                let line = line.string("trigger", trigger).string("originalModel", from);
+                let line = line.string("fallbackModel", to).boolean("isMeta", false);
+                line.id("uuid", &position.uuid).time("timestamp", position.time)
             }
         }
     }

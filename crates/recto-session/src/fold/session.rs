@@ -8,6 +8,7 @@ use recto_log::Block;
 use recto_log::Content;
 use recto_log::Entry;
 use recto_log::EntryUuid;
+use recto_log::Generation;
 use recto_log::Kind;
 use recto_log::Message;
 use recto_log::OpaqueReason;
@@ -59,6 +60,9 @@ pub struct Meta {
     pub permission_mode: Option<String>,
 }
 
+/// What lines without a uuid are called where they are taken into the chain.
+const NAMELESS: &str = "undefined";
+
 /// A session: the chain of its lines, and what stands beside.
 ///
 /// A session of a log that grows is pushed to in place: each line costs what it is long,
@@ -85,6 +89,8 @@ pub struct Session {
     pub first_null_line: Option<u64>,
     /// Lines of the chain without a uuid, which no client can reach.
     pub without_uuid: Vec<u64>,
+    /// Whether such lines are taken into the chain.
+    takes_nameless: bool,
     /// Lines whose uuid came again later; the later line counts.
     pub repeated: Vec<u64>,
     /// What its lines are, in counts.
@@ -192,8 +198,15 @@ impl Session {
         }
     }
 
+    /// Takes lines without a uuid as clients of a generation do, from now on: the newest ones
+    /// take them under one name, which no line can name as its parent.
+    pub fn read_as(&mut self, generation: Generation) {
+        self.takes_nameless = generation >= Generation::V2_1_300;
+    }
+
     fn push_chain(&mut self, entry: &Entry<'_>) {
-        let Some(uuid) = entry.uuid() else {
+        let nameless = || self.takes_nameless.then(|| EntryUuid::new(NAMELESS));
+        let Some(uuid) = entry.uuid().or_else(nameless) else {
             self.without_uuid.push(entry.line().number);
             return;
         };

@@ -30,7 +30,11 @@ pub(super) enum Message {
 
 /// Makes messages of what lines say.
 pub(super) fn messages(items: Vec<Item>, rules: &Rules, effort: Option<&str>) -> Vec<Message> {
-    let groups = pair(group(items, rules.generation), rules.generation);
+    let mut groups = group(items, rules.generation);
+    if rules.generation == Generation::V2_1_300 {
+        groups.iter_mut().for_each(fill_empty_answer);
+    }
+    let groups = pair(groups, rules.generation);
     let mut effort = effort.filter(|_| rules.model.says_effort());
     let mut messages = Vec::with_capacity(groups.len());
     for group in groups {
@@ -49,6 +53,16 @@ pub(super) fn messages(items: Vec<Item>, rules: &Rules, effort: Option<&str>) ->
         }
     }
     messages
+}
+
+/// An answer that never had a block says so; one that loses its calls says that they were
+/// interrupted.
+fn fill_empty_answer(group: &mut Group) {
+    if let Group::Answer { pieces, .. } = group
+        && pieces.is_empty()
+    {
+        pieces.push(Piece::empty_answer(NO_CONTENT));
+    }
 }
 
 fn add_turn(
@@ -83,7 +97,9 @@ fn add_turn(
         }
     }
     let mut others = Vec::new();
-    if generation == Generation::V2_1_300 && results.iter().any(Piece::has_reference) {
+    if generation == Generation::V2_1_300
+        && results.iter().any(|result| result.named_tools || result.has_reference())
+    {
         others.push(Piece::text(TOOL_LOADED));
     }
     for (at, mut reminder) in turn.reminders.into_iter().enumerate() {

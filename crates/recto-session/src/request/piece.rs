@@ -20,6 +20,8 @@ pub(super) struct Piece {
     pub(super) json: Vec<u8>,
     /// The content of its line is a string.
     pub(super) is_string: bool,
+    /// It named tools, before all but texts was taken out of it.
+    pub(super) named_tools: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,19 +51,24 @@ impl Piece {
             | Block::WebSearchToolResult { .. }
             | Block::Unknown { .. } => PieceKind::Other,
         };
-        Piece { kind, json: compact(value), is_string: false }
+        Piece { kind, json: compact(value), is_string: false, named_tools: false }
     }
 
     /// A text block around a string of a line, whose spelling is kept.
     pub(super) fn around(text: Value<'_>) -> Piece {
         let is_blank = text.as_str().is_none_or(|text| is_blank(&text));
         let json = ObjectWriter::new().string("type", "text").json("text", text.bytes()).finish();
-        Piece { kind: PieceKind::Text { is_blank }, json, is_string: true }
+        Piece { kind: PieceKind::Text { is_blank }, json, is_string: true, named_tools: false }
     }
 
     pub(super) fn text(text: &str) -> Piece {
         let json = ObjectWriter::new().string("type", "text").string("text", text).finish();
-        Piece { kind: PieceKind::Text { is_blank: is_blank(text) }, json, is_string: false }
+        Piece {
+            kind: PieceKind::Text { is_blank: is_blank(text) },
+            json,
+            is_string: false,
+            named_tools: false,
+        }
     }
 
     /// The answer that stands for a message which became empty.
@@ -71,6 +78,7 @@ impl Piece {
             kind: PieceKind::Text { is_blank: false },
             json: json.json("citations", b"[]").finish(),
             is_string: false,
+            named_tools: false,
         }
     }
 
@@ -91,7 +99,12 @@ impl Piece {
             .string("content", text)
             .boolean("is_error", true)
             .finish();
-        Piece { kind: PieceKind::ToolResult { id: id.to_owned() }, json, is_string: false }
+        Piece {
+            kind: PieceKind::ToolResult { id: id.to_owned() },
+            json,
+            is_string: false,
+            named_tools: false,
+        }
     }
 
     pub(super) fn is_text(&self) -> bool {

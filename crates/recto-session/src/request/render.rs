@@ -315,7 +315,11 @@ fn is_true(value: Value<'_>) -> bool {
 
 /// Takes pictures out of a result: the API takes only text of a call that failed.
 fn keep_texts(piece: &mut Piece) {
-    let Some(content) = piece.get("content").filter(|content| content.is_array()) else { return };
+    if !piece.get("content").is_some_and(|content| content.is_array()) {
+        return;
+    }
+    piece.named_tools = piece.has_reference();
+    let Some(content) = piece.get("content") else { return };
     let is_text = |block: &Value<'_>| block.str("type").is_some_and(|kind| kind == "text");
     let texts = content.elements().filter(is_text);
     let texts = texts.fold(ArrayWriter::new(), |array, block| array.json(block.bytes())).finish();

@@ -58,24 +58,26 @@ pub enum Refresh {
 impl Loaded {
     /// Reads a log.
     pub fn read(path: &Path) -> Result<Loaded, StoreError> {
-        Loaded::read_with(path, |entry| entry)
+        Loaded::read_with(path, Session::new(), |entry| entry)
     }
 
     /// Reads a log as clients of a generation do, who may see more in a damaged line. It
     /// does not grow: a refresh would read it without that.
     pub fn read_as(path: &Path, generation: Generation) -> Result<Loaded, StoreError> {
-        Loaded::read_with(path, |entry| read_by(entry, generation))
+        let mut session = Session::new();
+        session.read_as(generation);
+        Loaded::read_with(path, session, |entry| read_by(entry, generation))
     }
 
     fn read_with(
         path: &Path,
+        mut session: Session,
         see: impl for<'a> Fn(Entry<'a>) -> Entry<'a>,
     ) -> Result<Loaded, StoreError> {
         let file = open_file(path)?;
         let cursor = Cursor::at_end(&file)?;
         let state = cursor.state();
         let mut lines = LineReader::new((&file).take(state.size));
-        let mut session = Session::new();
         let mut is_torn = false;
         while let Some(line) = lines.next_line()? {
             if line.terminated && line.offset >= cursor.offset() {

@@ -143,7 +143,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "TEXT")]
     pub(crate) system_prompt: Option<String>,
     /// The same, from a file
-    #[arg(long, value_name = "FILE", conflicts_with = "system_prompt")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) system_prompt_file: Option<std::path::PathBuf>,
     /// Append to the system prompt
     #[arg(long, value_name = "TEXT")]

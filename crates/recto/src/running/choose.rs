@@ -65,7 +65,7 @@ pub(super) fn choose(
     }
     if options.fork_session {
         let session = named.unwrap_or_else(new_session_id);
-        let copied = copy(&source, session)?;
+        let copied = copy(&source, session, options.resume_session_at.as_deref())?;
         return Ok(Chosen { session, log: None, resumed: Some(resumed), copied });
     }
     is_alone(home, &source)?;
@@ -77,7 +77,14 @@ pub(super) fn choose(
 fn find(home: &Home, environment: &Environment, text: &str) -> Result<SessionFile, Refused> {
     let inventory = home.inventory();
     let found = target::find(home, &inventory, environment, text).ok().and_then(|log| log.main());
-    found.ok_or_else(|| Refused::Session(format!("No conversation found with session ID: {text}")))
+    found.ok_or_else(|| {
+        Refused::Session(match text.parse::<SessionId>() {
+            Ok(_) => format!("No conversation found with session ID: {text}"),
+            Err(_) => format!(
+                "Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume <session-id|title>. Provided value \"{text}\" is not a UUID and does not match any session title."
+            ),
+        })
+    })
 }
 
 /// The session of this directory that was written last.
@@ -117,7 +124,11 @@ fn is_alone(home: &Home, source: &SessionFile) -> Result<(), Refused> {
 }
 
 /// The conversation of a session under another id.
-fn copy(source: &SessionFile, session: SessionId) -> Result<Vec<Vec<u8>>, Refused> {
+fn copy(
+    source: &SessionFile,
+    session: SessionId,
+    last: Option<&str>,
+) -> Result<Vec<Vec<u8>>, Refused> {
     let bytes = recto_store::read_chosen(&source.path)?;
     let rewrite = Rewrite::session(source.id, session);
     let mut copied = Vec::new();
@@ -133,6 +144,10 @@ fn copy(source: &SessionFile, session: SessionId) -> Result<Vec<Vec<u8>>, Refuse
         );
         if is_chain {
             copied.push(rewrite.apply(line.bytes.to_vec()));
+            // What came after it is not part of the copy.
+            if last.is_some() && entry.object().str("uuid").as_deref() == last {
+                break;
+            }
         }
     }
     Ok(copied)

@@ -82,6 +82,7 @@ pub(crate) fn prepare(
     // Clients give up, or ask another model, at the third time.
     endpoint.retries.most_overloaded = 2;
     endpoint.retries.after_refused_key = environment.run.is_client;
+    endpoint.retries.after_refused_request = if environment.run.is_client { 5 } else { 0 };
     let client = Client::new(endpoint).map_err(|error: ApiError| CommandError::from(error))?;
     let user_home = environment.user_home.clone().unwrap_or_else(|| PathBuf::from("/"));
     let managed = home.settings_files(Some(&project)).into_iter();
@@ -128,7 +129,8 @@ pub(crate) fn prepare(
             options.append_system_prompt.as_ref(),
             options.append_system_prompt_file.as_deref(),
         )?,
-        max_turns: options.max_turns,
+        // None at all is no limit, as clients have it.
+        max_turns: options.max_turns.filter(|most| *most > 0),
         budget,
         schema,
         task_budget: options.task_budget,

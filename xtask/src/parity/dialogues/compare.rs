@@ -354,12 +354,30 @@ fn normal_text(text: &str) -> String {
             normal.push(c);
         }
     }
+    let normal = without_durations(&normal);
     // Names of files that hold output.
     let marks = ["/tool-results/", "PORT"];
     match normal.find(marks[0]) {
         Some(at) => normal.chars().take(at).collect(),
         None => normal.replace("127.0.0.1:PORT", "<id>"),
     }
+}
+
+/// Durations that texts tell: those of subagents, and of a session that is asked what it cost.
+fn without_durations(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::new();
+    let marks = ["duration_ms: ", "Total duration (API):  ", "Total duration (wall): "];
+    while let Some((at, mark)) =
+        marks.iter().filter_map(|mark| Some((rest.find(mark)? + mark.len(), mark))).min()
+    {
+        kept.push_str(&rest[..at]);
+        kept.push_str("<run>");
+        let is_of_time =
+            |c: char| c.is_ascii_digit() || (c.is_ascii_lowercase() && *mark != marks[0]);
+        rest = rest[at..].trim_start_matches(is_of_time);
+    }
+    kept + rest
 }
 
 fn first_difference(theirs: &Value, ours: &Value, at: &str) -> Option<String> {

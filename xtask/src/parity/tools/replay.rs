@@ -282,7 +282,7 @@ async fn run_step(
     })
     .await;
     // Notices belong to the step; they are not compared.
-    drop(session.take_notes());
+    drop((session.take_notes(), session.take_notices()));
     let mut difference = None;
     for (at, outcome) in step.iter().zip(outcomes) {
         let recorded = &case["results"][at];

@@ -48,6 +48,9 @@ impl Calling {
             self.shared.presence.does(Activity::Busy);
             self.shared.events.send(TurnEvent::State(State::Running)).await;
         }
+        if reply.is_none() {
+            *lock(&self.shared.unanswered) = Some(prepared.call.id.clone());
+        }
         let failed = "Tool permission request failed: Error: no answer";
         Some(reply.unwrap_or_else(|| Reply::Failed(failed.to_owned())))
     }

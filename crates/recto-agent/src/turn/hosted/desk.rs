@@ -153,7 +153,7 @@ impl Desk {
                 self.tell(TurnEvent::System(line)).await;
             }
             Some("interrupt") => {
-                self.shared.control.interrupt();
+                self.shared.control.interrupt_for_host();
             }
             Some("initialize") if std::mem::replace(&mut self.was_initialized, true) => {
                 let line =
