@@ -126,7 +126,8 @@ impl Runner {
             self.tell_began().await;
         }
         self.write_command(&name, &arguments)?;
-        let command = LocalCommand { name: name.clone(), arguments, is_error, is_unavailable: false };
+        let command =
+            LocalCommand { name: name.clone(), arguments, is_error, is_unavailable: false };
         self.say_output(&command, &text).await?;
         let is_silent = is_error && !forbidden;
         self.conversation.turn.text = if is_silent { String::new() } else { text };
