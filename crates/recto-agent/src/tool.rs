@@ -227,7 +227,7 @@ impl Tool {
     pub fn named(name: &str) -> Option<Tool> {
         match name {
             "Task" => Some(Tool::Agent),
-            "KillShell" => Some(Tool::TaskStop),
+            "KillBash" | "KillShell" => Some(Tool::TaskStop),
             _ => Tool::ALL.into_iter().find(|tool| tool.name() == name),
         }
     }
@@ -362,6 +362,7 @@ impl Tool {
             Tool::Grep => grep::check(call),
             Tool::NotebookEdit => notebook_edit::check(call),
             Tool::Read => read::check(call),
+            Tool::SendMessage => message::check(call),
             Tool::Skill => skill::check(call),
             Tool::TaskOutput => older::check_task_output(call),
             Tool::TaskStop => task_stop::check(call),
@@ -517,7 +518,13 @@ fn prepare_from(
         Tool::TaskCreate => (task_list::meant(&call.input), String::new()),
         _ => (call.input.clone(), String::new()),
     };
-    let input = tool.schema().check(&given).map_err(|issues| wrong(tool, &issues))?;
+    let input = tool.schema().check(&given).map_err(|issues| {
+        let outcome = wrong(tool, &issues);
+        match session.has_deferred(tool.name()) {
+            true => outcome.with_error_note(&tool_search::not_loaded(tool)),
+            false => outcome,
+        }
+    })?;
     if tool == Tool::Write {
         note += &write::alias_note(&call.input).unwrap_or_default();
     }

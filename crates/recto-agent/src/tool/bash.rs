@@ -554,7 +554,7 @@ fn create_private(path: &Path) -> io::Result<()> {
 }
 
 /// The beginning and the end of an error that is too long.
-fn cut_middle(text: &str) -> String {
+pub(super) fn cut_middle(text: &str) -> String {
     let units: Vec<u16> = text.encode_utf16().collect();
     if units.len() <= MOST_ERROR + TOLERANCE {
         return text.to_owned();

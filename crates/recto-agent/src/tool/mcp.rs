@@ -10,6 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 use serde_json::json;
 
+use super::bash::cut_middle;
 use super::context::Call;
 use super::host::HostRequest;
 use super::offer::McpTool;
@@ -63,10 +64,10 @@ fn failed(call: &Call<'_>, tool: &McpTool, contents: &[Value]) -> ToolOutcome {
         contents.iter().filter_map(|content| content.get("text")?.as_str()).collect();
     let text = if texts.is_empty() { "Unknown error".to_owned() } else { texts.join("\n") };
     let name = tool.name();
-    let is_deferred = call.session.offer.get().deferred.iter().any(|one| one.name == name)
-        && !call.session.state().loaded.contains(&name);
+    let text = cut_middle(text.trim_end());
     let mut outcome = ToolOutcome::failed(text.clone());
-    if is_deferred {
+    // Once is enough.
+    if call.session.has_deferred(&name) && call.session.state().explained.insert(name.clone()) {
         outcome.content = Content::Text(format!(
             "{text}\n\nThis tool's input schema was not in your prompt when you called it. The \
              input schema is: {}\nIf your input does not match this schema, correct it and call \
@@ -222,7 +223,9 @@ pub(super) async fn fitted(
         }
         content => {
             let text = content.text();
-            let lines = format!(" across {} lines", grouped(text.lines().count()));
+            let count = text.lines().count();
+            let noun = if count == 1 { "line" } else { "lines" };
+            let lines = format!(" across {} {noun}", grouped(count));
             (text, "Plain text", lines)
         }
     };

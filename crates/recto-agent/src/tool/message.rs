@@ -27,7 +27,7 @@ notifies you when it stops.";
 
 pub(super) const SEND: Schema = Schema::closed(&[
     Field::required("to", Kind::String, "The id of the subagent, or the name that you gave it"),
-    Field::required("message", Kind::String, "The text to send"),
+    Field::optional("message", Kind::String, "The text to send"),
     Field::optional("summary", Kind::String, "The message in five to ten words"),
 ]);
 
@@ -84,6 +84,13 @@ impl Mail {
                 Vec::new()
             }
         }
+    }
+}
+
+pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
+    match call.text("message").is_empty() {
+        true => Err(ToolOutcome::refused("message must not be empty")),
+        false => Ok(()),
     }
 }
 

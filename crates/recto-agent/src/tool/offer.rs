@@ -124,7 +124,7 @@ impl Shelf {
 pub(super) const NO_TOOL: &str = "Error: No such tool available: ";
 
 /// Tools that models know of and that no session has here.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 12] = [
     "Artifact",
     "CronCreate",
     "CronDelete",
@@ -135,6 +135,7 @@ const ELSEWHERE: [&str; 11] = [
     "RemoteTrigger",
     "ReportFindings",
     "ScheduleWakeup",
+    "SendUserFile",
     "Workflow",
 ];
 

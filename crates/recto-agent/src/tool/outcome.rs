@@ -153,6 +153,18 @@ impl ToolOutcome {
         self.is_error && self.content.text().starts_with(&no_tool)
     }
 
+    /// The same error with more in its tags.
+    #[must_use]
+    pub(super) fn with_error_note(mut self, note: &str) -> ToolOutcome {
+        const END: &str = "</tool_use_error>";
+        if let Content::Text(text) = &mut self.content
+            && let Some(inside) = text.strip_suffix(END)
+        {
+            *text = format!("{inside}{note}{END}");
+        }
+        self
+    }
+
     /// The same with a note behind the results.
     #[must_use]
     pub fn with_note(mut self, note: Note) -> ToolOutcome {

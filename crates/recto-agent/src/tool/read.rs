@@ -63,7 +63,7 @@ const BINARY: &str = " bmp ico tiff tif heic avif mp4 mov avi mkv webm wmv flv m
 wav ogg flac aac m4a wma aiff opus zip tar gz bz2 7z rar xz z tgz iso dmg zst lz4 exe dll so \
 dylib bin o a obj lib app msi deb rpm doc docx xls xlsx ppt pptx odt ods odp ttf otf woff woff2 \
 eot pyc pyo class jar war ear node wasm rlib sqlite sqlite3 db mdb idx psd ai eps sketch fig xd \
-blend 3ds max swf fla lockb dat data parquet npy npz pickle apk whl heif epub numbers ";
+blend 3ds max swf fla lockb dat data parquet npy npz pickle apk whl heif epub numbers feather ";
 
 /// Extensions of files that are shown as what they are.
 const SHOWN: [&str; 7] = ["png", "jpg", "jpeg", "gif", "webp", "pdf", "ipynb"];

@@ -102,6 +102,8 @@ pub(super) struct State {
     pub(super) seen: HashMap<PathBuf, Seen>,
     /// Memory files that were sent with a result.
     pub(super) memory_told: BTreeSet<PathBuf>,
+    /// Tools whose input was explained after an error, without being asked for.
+    pub(super) explained: BTreeSet<String>,
     /// Skills that were launched.
     pub(super) launched: BTreeSet<String>,
     /// Deferred tools that the model loaded.

@@ -26,7 +26,7 @@ pub(super) const SCHEMA: Schema = Schema::open(&[
 ]);
 
 /// Commands of the client itself, which users type and models cannot call.
-const BUILT_IN: [&str; 17] = [
+const BUILT_IN: [&str; 15] = [
     "add-dir",
     "agents",
     "clear",
@@ -35,16 +35,17 @@ const BUILT_IN: [&str; 17] = [
     "context",
     "cost",
     "export",
-    "help",
     "hooks",
     "login",
     "logout",
     "mcp",
     "memory",
-    "model",
     "permissions",
     "resume",
 ];
+
+/// Commands that show something to the user.
+const SHOWN_ONLY: [&str; 2] = ["help", "model"];
 
 fn wanted<'a>(call: &'a Call<'_>) -> &'a str {
     let name = call.text("skill").trim();
@@ -69,8 +70,18 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
             "{name} is a built-in CLI command, not a skill. Ask the user to run /{name} \
              themselves — it cannot be invoked via the Skill tool."
         )
+    } else if SHOWN_ONLY.contains(&name) {
+        format!(
+            "{name} is a UI command, not a skill. Ask the user to run /{name} themselves — it \
+             cannot be invoked via the Skill tool."
+        )
     } else {
-        format!("Unknown skill: {name}")
+        let offer = call.session.offer.get();
+        let is_alike = |skill: &&Skill| skill.name.eq_ignore_ascii_case(name);
+        let meant = offer.skills.iter().find(is_alike);
+        let hint =
+            meant.map_or_else(String::new, |skill| format!(". Did you mean {}?", skill.name));
+        format!("Unknown skill: {name}{hint}")
     }))
 }
 
@@ -80,7 +91,10 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     };
     let name = &skill.name;
     let is_again = !call.session.state().launched.insert(name.clone());
-    let structured = json!({"success": true, "commandName": name});
+    let mut structured = json!({"success": true, "commandName": name});
+    if let Some(fields) = structured.as_object_mut().filter(|_| !skill.allowed.is_empty()) {
+        fields.insert("allowedTools".into(), json!(skill.allowed));
+    }
     let mut outcome = ToolOutcome::text(format!("Launching skill: {name}"), structured);
     if is_again {
         outcome = outcome.with_note(Note::User(format!(
@@ -220,6 +234,15 @@ pub fn skills_in(directories: &[PathBuf]) -> Vec<Skill> {
             let Ok(text) = fs::read_to_string(&file) else { continue };
             let (fields, body) = front_matter(&text);
             add(skill(stem(&file), &fields, PathBuf::new(), body));
+        }
+        for folder in entries(&directory.join("commands")) {
+            let space = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            for file in markdown_in(&folder) {
+                let Ok(text) = fs::read_to_string(&file) else { continue };
+                let (fields, body) = front_matter(&text);
+                let name = format!("{space}:{}", stem(&file));
+                add(skill(name, &fields, PathBuf::new(), body));
+            }
         }
     }
     skills

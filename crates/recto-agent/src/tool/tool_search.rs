@@ -10,6 +10,7 @@ use super::outcome::ToolOutcome;
 use super::schema::Field;
 use super::schema::Kind;
 use super::schema::Schema;
+use super::session::Session;
 
 pub(super) const ABOUT: &str = "Loads tools whose names you know but whose schemas you do not: \
 select:Name,Name for exact names, or words to search for; a word with + before it must be in the \
@@ -110,6 +111,27 @@ fn found(call: &Call<'_>, query: &str) -> Vec<String> {
     }
     found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     found.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+impl Session {
+    /// Whether a tool is declared only when it is asked for, and nobody asked yet.
+    pub(super) fn has_deferred(&self, name: &str) -> bool {
+        self.offer.get().deferred.iter().any(|one| one.name == name)
+            && !self.state().loaded.contains(name)
+    }
+}
+
+/// What a wrong call gets of a tool that was not loaded.
+pub(super) fn not_loaded(tool: Tool) -> String {
+    format!(
+        "\n\nThis tool's schema was not sent to the API — it was not in the discovered-tool set \
+         derived from message history. Without the schema in your prompt, typed parameters (arrays, \
+         numbers, booleans) get emitted as strings and the client-side parser rejects them. Load \
+         the tool first: call ToolSearch with query \"select:{}\", then retry this call. For \
+         reference, this tool's input schema is: {}",
+        tool.name(),
+        tool.schema().json_schema()
+    )
 }
 
 /// `mcp__lab__echo` and `CronList` in small words.

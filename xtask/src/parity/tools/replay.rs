@@ -139,7 +139,9 @@ fn skip_numbers(case: &Value) {
     let number = created.strip_prefix("Task #").and_then(|rest| rest.split(' ').next());
     let Some(number) = number.and_then(|number| number.parse::<u64>().ok()) else { return };
     let directory = Path::new(HOME).join(".claude/tasks").join(SESSION);
-    if created.contains("created") && number > 1 && std::fs::create_dir_all(&directory).is_ok() {
+    let is_next = directory.join(format!("{}.json", number.saturating_sub(1))).exists();
+    let is_missing = created.contains("created") && number > 1 && !is_next;
+    if is_missing && std::fs::create_dir_all(&directory).is_ok() {
         std::fs::write(directory.join(".highwatermark"), (number - 1).to_string()).ok();
         std::fs::write(directory.join(".lock"), "").ok();
     }
@@ -159,7 +161,8 @@ fn new_session(case: &Value, kind: &str) -> anyhow::Result<Arc<Session>> {
     let is_attended = kind.starts_with("host");
     let mut offer = if is_attended { Offer::attended() } else { Offer::headless() };
     // The cases about loading tools ran with those of a session as it is.
-    if !["search", "mcp"].contains(&kind) {
+    let names_no_tools = ["search", "mcp"].contains(&kind);
+    if !names_no_tools {
         offer.add(Tool::Glob);
         offer.add(Tool::Grep);
         // They named the tools that they wanted, and these were none of them.
@@ -171,7 +174,9 @@ fn new_session(case: &Value, kind: &str) -> anyhow::Result<Arc<Session>> {
         name: (*name).to_owned(),
         about: (*about).to_owned(),
     };
-    offer.deferred = DEFERRED.iter().map(deferred).collect();
+    if names_no_tools {
+        offer.deferred = DEFERRED.iter().map(deferred).collect();
+    }
     let folders = [PathBuf::from(APP).join(".claude"), config];
     offer.skills = tool::skills_in(&folders);
     offer.agents = tool::built_in_agents();

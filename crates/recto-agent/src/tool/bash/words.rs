@@ -69,6 +69,7 @@ pub(super) fn simple_commands(text: &str) -> Vec<Simple> {
     let mut word: Option<String> = None;
     let mut chars = text.chars().peekable();
     let mut bodies: Vec<Delimiter> = Vec::new();
+    let mut depth = 0_u32;
     let end_word = |word: &mut Option<String>, current: &mut Simple| {
         current.words.extend(word.take());
     };
@@ -95,6 +96,11 @@ pub(super) fn simple_commands(text: &str) -> Vec<Simple> {
                 }
             }
             '\\' => word.get_or_insert_default().extend(chars.next()),
+            // What is in parentheses is a command of its own.
+            '&' | '|' | ';' | '\n' if depth > 0 => {
+                end_word(&mut word, &mut current);
+                current.has_more = true;
+            }
             '&' | '|' | ';' | '\n' => {
                 // `2>&1` joins outputs and ends nothing.
                 if c == '&'
@@ -137,6 +143,11 @@ pub(super) fn simple_commands(text: &str) -> Vec<Simple> {
             }
             '$' | '`' | '(' | ')' | '*' | '?' | '#' => {
                 current.has_more = true;
+                match c {
+                    '(' => depth += 1,
+                    ')' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
                 word.get_or_insert_default().push(c);
             }
             c if c.is_whitespace() => end_word(&mut word, &mut current),
@@ -167,6 +178,7 @@ mod tests {
             [vec!["echo", "a; b"], vec!["grep", "x y", "f"], vec!["cat"],]
         );
         assert_eq!(words("a\nb; c & d"), [["a"], ["b"], ["c"], ["d"]]);
+        assert_eq!(words("(cd x && y); z"), [vec!["(cd", "x", "y)"], vec!["z"]]);
         assert_eq!(words("ls 2>&1 x"), [["ls", "1", "x"]]);
         assert_eq!(words("# first\na # b; c\nd#e"), [["a"], ["d#e"]]);
         assert_eq!(words("cat <<E && b\nrm x\nE\nc"), [vec!["cat"], vec!["b"], vec!["c"]]);

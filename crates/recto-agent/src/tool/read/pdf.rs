@@ -26,9 +26,9 @@ const MOST_WHOLE: u32 = 10;
 
 const BROKEN: &str = "PDF file is corrupted or invalid.";
 
-/// The pages that a call asks for. An empty text is no wish.
+/// The pages that a call asks for. A blank text is no wish.
 pub(super) fn wanted<'a>(call: &'a Call<'_>) -> Option<&'a str> {
-    call.optional("pages").filter(|pages| !pages.is_empty())
+    call.optional("pages").filter(|pages| !pages.trim().is_empty())
 }
 
 /// The first and the last page of `3` or `1-5`.
