@@ -150,8 +150,12 @@ impl Answer {
         answer.add_contexts(label);
         answer.warn(label, ran);
         // Of a prompt that is not sent nothing is kept.
-        if label.event == Event::UserPromptSubmit && answer.block.is_some() {
+        let is_prompt = matches!(label.event, Event::UserPromptSubmit | Event::UserPromptExpansion);
+        if is_prompt && answer.block.is_some() {
             answer.lines.clear();
+        }
+        if label.event == Event::PreToolUse {
+            answer.keep_last_block(ran);
         }
         answer
     }
@@ -290,7 +294,12 @@ impl Answer {
             }
             Outcome::Block { message, by_json, .. } => {
                 self.keep_block(hook, label.event);
-                self.add_block(label, hook, message, *by_json);
+                // Of what ends the run, one line says why.
+                let is_told =
+                    label.event == Event::PostToolBatch && hook.effect.output.stop.is_some();
+                if !is_told {
+                    self.add_block(label, hook, message, *by_json);
+                }
                 // An object that decides nothing, and a code that does.
                 if hook.effect.is_object && !by_json {
                     self.add_success(label, hook, "");
@@ -380,6 +389,20 @@ impl Answer {
         }
         if label.event == Event::Stop && (self.block.is_some() || ran.iter().any(failed)) {
             self.stream.push(json!({ "type": "system", "subtype": "notification", "key": "stop-hook-error", "text": "Stop hook error occurred · ctrl+o to see", "priority": "immediate" }));
+        }
+    }
+
+    /// Of several hooks that forbid a call, the one that ended last says why.
+    fn keep_last_block(&mut self, ran: &[Ran]) {
+        /// Hooks that end so close together ended in the order of their settings.
+        const TOGETHER: Duration = Duration::from_millis(100);
+        let blocks = |hook: &&Ran| matches!(hook.effect.outcome, Outcome::Block { .. });
+        let last = ran.iter().filter(blocks).reduce(|last, hook| {
+            if hook.duration + TOGETHER >= last.duration { hook } else { last }
+        });
+        if let Some(last) = last {
+            self.block = None;
+            self.keep_block(last, Event::PreToolUse);
         }
     }
 

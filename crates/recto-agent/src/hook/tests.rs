@@ -296,3 +296,18 @@ fn what_hooks_of_compactions_and_ends_complain_about_is_told() {
     );
     assert_eq!(session_end_failures(&ran), ["SessionEnd hook [echo x >&2; exit 1] failed: x"]);
 }
+
+#[test]
+fn of_several_hooks_that_forbid_a_call_the_last_to_end_says_why() {
+    let why = |commands: [&str; 2]| {
+        let commands: Vec<Value> = commands
+            .iter()
+            .map(|command| json!({ "type": "command", "command": command }))
+            .collect();
+        let ran = run(&hooks(json!({ "PreToolUse": [{ "hooks": commands }] })), Event::PreToolUse);
+        let label = Label { event: Event::PreToolUse, subject: Some("Bash"), id: "t" };
+        Answer::new(label, &ran).block.and_then(|block| block.reason)
+    };
+    assert_eq!(why(["sleep 0.5; echo a >&2; exit 2", "echo b >&2; exit 2"]).as_deref(), Some("a"));
+    assert_eq!(why(["echo a >&2; exit 2", "sleep 0.5; echo b >&2; exit 2"]).as_deref(), Some("b"));
+}
