@@ -132,16 +132,21 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Puts together what hooks said, in the order of their settings.
+    /// Puts together what hooks said, in the order in which they ended.
     pub fn new(label: Label<'_>, ran: &[Ran]) -> Self {
         let mut answer = Answer::default();
-        for hook in ran {
+        let ended = in_order_of_end(ran);
+        for hook in &ended {
             answer.add(label, hook);
+            // What ends the run after a call ends the rest of what is said about it.
+            if label.event == Event::PostToolUse && answer.stop.is_some() {
+                break;
+            }
         }
         // Of several hooks that end the run before a call, the last one says why.
         let stops = |hook: &&Ran| hook.effect.output.stop.is_some();
         if label.event == Event::PreToolUse
-            && let Some(hook) = ran.iter().rfind(stops)
+            && let Some(hook) = ended.iter().copied().rfind(stops)
         {
             let reason = hook.effect.output.stop.clone().unwrap_or_default();
             answer.add_stop(label, &reason);
@@ -155,7 +160,7 @@ impl Answer {
             answer.lines.clear();
         }
         if label.event == Event::PreToolUse {
-            answer.keep_last_block(ran);
+            answer.keep_last_block(&ended);
         }
         answer
     }
@@ -393,14 +398,9 @@ impl Answer {
     }
 
     /// Of several hooks that forbid a call, the one that ended last says why.
-    fn keep_last_block(&mut self, ran: &[Ran]) {
-        /// Hooks that end so close together ended in the order of their settings.
-        const TOGETHER: Duration = Duration::from_millis(100);
+    fn keep_last_block(&mut self, ended: &[&Ran]) {
         let blocks = |hook: &&Ran| matches!(hook.effect.outcome, Outcome::Block { .. });
-        let last = ran.iter().filter(blocks).reduce(|last, hook| {
-            if hook.duration + TOGETHER >= last.duration { hook } else { last }
-        });
-        if let Some(last) = last {
+        if let Some(last) = ended.iter().copied().rfind(blocks) {
             self.block = None;
             self.keep_block(last, Event::PreToolUse);
         }
@@ -429,6 +429,19 @@ impl Answer {
     }
 }
 
+/// Hooks in the order in which they ended. Those that ended close together stay in the order of
+/// their settings.
+fn in_order_of_end(ran: &[Ran]) -> Vec<&Ran> {
+    const TOGETHER: Duration = Duration::from_millis(100);
+    let mut ended: Vec<&Ran> = Vec::with_capacity(ran.len());
+    for hook in ran {
+        let later = |other: &&Ran| other.duration > hook.duration + TOGETHER;
+        let at = ended.iter().rposition(|other| !later(other)).map_or(0, |at| at + 1);
+        ended.insert(at, hook);
+    }
+    ended
+}
+
 /// Whether the log has lines about how hooks of an event ended.
 fn logs(event: Event) -> bool {
     matches!(
@@ -453,7 +466,15 @@ fn keeps_only_stop(event: Event) -> bool {
 
 /// Whether what a hook wants the model to know stands with that hook.
 fn stands_alone(event: Event) -> bool {
-    matches!(event, Event::PostToolUse | Event::UserPromptSubmit | Event::Stop)
+    matches!(
+        event,
+        Event::PostToolUse
+            | Event::PostToolUseFailure
+            | Event::PostToolBatch
+            | Event::UserPromptSubmit
+            | Event::Stop
+            | Event::SubagentStop
+    )
 }
 
 /// Whether `continue: false` ends anything at an event.
