@@ -132,16 +132,21 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Puts together what hooks said, in the order of their settings.
+    /// Puts together what hooks said, in the order in which they ended.
     pub fn new(label: Label<'_>, ran: &[Ran]) -> Self {
         let mut answer = Answer::default();
-        for hook in ran {
+        let ended = in_order_of_end(ran);
+        for hook in &ended {
             answer.add(label, hook);
+            // What ends the run after a call ends the rest of what is said about it.
+            if label.event == Event::PostToolUse && answer.stop.is_some() {
+                break;
+            }
         }
         // Of several hooks that end the run before a call, the last one says why.
         let stops = |hook: &&Ran| hook.effect.output.stop.is_some();
         if label.event == Event::PreToolUse
-            && let Some(hook) = ran.iter().rfind(stops)
+            && let Some(hook) = ended.iter().copied().rfind(stops)
         {
             let reason = hook.effect.output.stop.clone().unwrap_or_default();
             answer.add_stop(label, &reason);
@@ -150,8 +155,12 @@ impl Answer {
         answer.add_contexts(label);
         answer.warn(label, ran);
         // Of a prompt that is not sent nothing is kept.
-        if label.event == Event::UserPromptSubmit && answer.block.is_some() {
+        let is_prompt = matches!(label.event, Event::UserPromptSubmit | Event::UserPromptExpansion);
+        if is_prompt && answer.block.is_some() {
             answer.lines.clear();
+        }
+        if label.event == Event::PreToolUse {
+            answer.keep_last_block(&ended);
         }
         answer
     }
@@ -290,7 +299,12 @@ impl Answer {
             }
             Outcome::Block { message, by_json, .. } => {
                 self.keep_block(hook, label.event);
-                self.add_block(label, hook, message, *by_json);
+                // Of what ends the run, one line says why.
+                let is_told =
+                    label.event == Event::PostToolBatch && hook.effect.output.stop.is_some();
+                if !is_told {
+                    self.add_block(label, hook, message, *by_json);
+                }
                 // An object that decides nothing, and a code that does.
                 if hook.effect.is_object && !by_json {
                     self.add_success(label, hook, "");
@@ -383,6 +397,15 @@ impl Answer {
         }
     }
 
+    /// Of several hooks that forbid a call, the one that ended last says why.
+    fn keep_last_block(&mut self, ended: &[&Ran]) {
+        let blocks = |hook: &&Ran| matches!(hook.effect.outcome, Outcome::Block { .. });
+        if let Some(last) = ended.iter().copied().rfind(blocks) {
+            self.block = None;
+            self.keep_block(last, Event::PreToolUse);
+        }
+    }
+
     fn keep_block(&mut self, hook: &Ran, event: Event) {
         // A question is answered by its own decision and by nothing else.
         if let Outcome::Block { message, reason, by_json } = &hook.effect.outcome
@@ -404,6 +427,19 @@ impl Answer {
         }
         self.lines.push(Line { attachment, note });
     }
+}
+
+/// Hooks in the order in which they ended. Those that ended close together stay in the order of
+/// their settings.
+fn in_order_of_end(ran: &[Ran]) -> Vec<&Ran> {
+    const TOGETHER: Duration = Duration::from_millis(100);
+    let mut ended: Vec<&Ran> = Vec::with_capacity(ran.len());
+    for hook in ran {
+        let later = |other: &&Ran| other.duration > hook.duration + TOGETHER;
+        let at = ended.iter().rposition(|other| !later(other)).map_or(0, |at| at + 1);
+        ended.insert(at, hook);
+    }
+    ended
 }
 
 /// Whether the log has lines about how hooks of an event ended.
@@ -430,7 +466,15 @@ fn keeps_only_stop(event: Event) -> bool {
 
 /// Whether what a hook wants the model to know stands with that hook.
 fn stands_alone(event: Event) -> bool {
-    matches!(event, Event::PostToolUse | Event::UserPromptSubmit | Event::Stop)
+    matches!(
+        event,
+        Event::PostToolUse
+            | Event::PostToolUseFailure
+            | Event::PostToolBatch
+            | Event::UserPromptSubmit
+            | Event::Stop
+            | Event::SubagentStop
+    )
 }
 
 /// Whether `continue: false` ends anything at an event.

@@ -106,7 +106,7 @@ pub fn interpret(
                 code,
                 timed: true,
                 // The shell did not find it or may not run it, or it did not come to its end.
-                unusable: code >= 126 || exit == Exit::Killed,
+                unusable: (code >= 126 && code != 128) || exit == Exit::Killed,
             },
         }),
     }

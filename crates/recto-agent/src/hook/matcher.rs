@@ -14,6 +14,10 @@ pub(crate) fn matches(matcher: Option<&str>, subject: &str) -> bool {
     if is_list {
         return matcher.split(['|', ',']).any(|name| is_name_of(name.trim(), subject));
     }
+    // Flags inside a pattern, which the client's patterns do not have.
+    if matcher.split("(?").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase())) {
+        return false;
+    }
     // `^(?!Read)..`: anything but what would match in its place.
     let (except, rest) = match matcher.strip_prefix("^(?!").and_then(|rest| rest.split_once(')')) {
         Some((except, rest)) if !except.contains('(') => {
@@ -50,7 +54,8 @@ mod tests {
         {
             assert!(matches(Some(matcher), "Bash"), "{matcher}");
         }
-        for matcher in ["bash", "Ba", "Read", "!Read", "[", "Task", "Bash(ls)", "^(?!Bash|Read).*"]
+        for matcher in
+            ["bash", "Ba", "Read", "!Read", "[", "Task", "Bash(ls)", "^(?!Bash|Read).*", "(?i)bash"]
         {
             assert!(!matches(Some(matcher), "Bash"), "{matcher}");
         }

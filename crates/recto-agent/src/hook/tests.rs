@@ -258,7 +258,8 @@ fn what_several_hooks_say_stands_in_their_order() {
         assert_eq!(said(event, &[context(event, "a"), context(event, "b")]).0, notes, "{event:?}");
     }
     let event = Event::PostToolUse;
-    assert_eq!(said(event, &[stop("s"), context(event, "b")]).0, ["s", "b"]);
+    assert_eq!(said(event, &[stop("s"), context(event, "b")]).0, ["s"]);
+    assert_eq!(said(event, &[context(event, "b"), stop("s")]).0, ["b", "s"]);
     let (notes, why) = said(Event::PreToolUse, &[stop("s"), stop("t")]);
     assert_eq!((notes, why.as_deref()), (vec!["t".to_owned()], Some("t")));
     let (notes, why) = said(Event::Stop, &[json!({ "continue": false })]);
@@ -295,4 +296,32 @@ fn what_hooks_of_compactions_and_ends_complain_about_is_told() {
         &["exit 2", "echo x >&2; exit 1", "echo '{\"decision\": \"block\"}'"],
     );
     assert_eq!(session_end_failures(&ran), ["SessionEnd hook [echo x >&2; exit 1] failed: x"]);
+}
+
+#[test]
+fn what_hooks_say_stands_in_the_order_in_which_they_ended() {
+    let context =
+        json!({ "hookSpecificOutput": { "hookEventName": "Stop", "additionalContext": "a" } });
+    let slow = json!({ "type": "command", "command": format!("sleep 0.5; echo '{context}'") });
+    let context = context.to_string().replace("\"a\"", "\"b\"");
+    let fast = json!({ "type": "command", "command": format!("echo '{context}'") });
+    let ran = run(&hooks(json!({ "Stop": [{ "hooks": [slow, fast] }] })), Event::Stop);
+    assert!(ran[0].command.starts_with("sleep"));
+    let answer = Answer::new(Label { event: Event::Stop, subject: None, id: "t" }, &ran);
+    assert_eq!(answer.contexts, ["b", "a"]);
+}
+
+#[test]
+fn of_several_hooks_that_forbid_a_call_the_last_to_end_says_why() {
+    let why = |commands: [&str; 2]| {
+        let commands: Vec<Value> = commands
+            .iter()
+            .map(|command| json!({ "type": "command", "command": command }))
+            .collect();
+        let ran = run(&hooks(json!({ "PreToolUse": [{ "hooks": commands }] })), Event::PreToolUse);
+        let label = Label { event: Event::PreToolUse, subject: Some("Bash"), id: "t" };
+        Answer::new(label, &ran).block.and_then(|block| block.reason)
+    };
+    assert_eq!(why(["sleep 0.5; echo a >&2; exit 2", "echo b >&2; exit 2"]).as_deref(), Some("a"));
+    assert_eq!(why(["echo a >&2; exit 2", "sleep 0.5; echo b >&2; exit 2"]).as_deref(), Some("b"));
 }

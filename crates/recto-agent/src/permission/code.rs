@@ -80,7 +80,7 @@ pub(crate) fn check(part: &Part) -> Result<(), Box<Ask>> {
             Err(Box::new(Ask::plain(sentence::other_shell(name))))
         }
         "timeout" => match values.as_slice() {
-            [time, _, ..] if !time.starts_with('-') && !forms::is_duration(time) => {
+            [time, ..] if !time.starts_with('-') && !forms::is_duration(time) => {
                 Err(Box::new(Ask::plain(sentence::unknown_duration(time))))
             }
             _ => Ok(()),

@@ -17,7 +17,7 @@ pub(crate) fn allows_anything(content: &str) -> bool {
     let content = content.trim();
     let ends = [":*", " -*", " *", "*"];
     let base = ends.iter().find_map(|end| content.strip_suffix(end)).unwrap_or(content);
-    base.trim().is_empty() || RUNNERS.contains(&base.trim())
+    base.trim_matches(['*', ' ']).is_empty() || RUNNERS.contains(&base.trim())
 }
 
 /// Whether the content of a rule matches the text of a command.
