@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use recto_agent::tool::Content;
 use recto_agent::tool::Host;
 use recto_agent::tool::Ids;
-use recto_agent::tool::Note;
 use recto_agent::tool::Offer;
 use recto_agent::tool::Places;
 use recto_agent::tool::Session;

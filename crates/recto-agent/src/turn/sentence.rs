@@ -170,3 +170,43 @@ pub(super) fn shown_text(content: &Value) -> String {
         None => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::ErrorBody;
+
+    #[test]
+    fn errors_have_the_names_and_words_that_scripts_know() {
+        let table = [
+            (400, "bad thing", "unknown", "API Error: 400 bad thing"),
+            (
+                400,
+                "Your credit balance is too low to go on",
+                "billing_error",
+                "Credit balance is too low",
+            ),
+            (402, "pay", "billing_error", "Credit balance is too low"),
+            (403, "no", "authentication_failed", "Failed to authenticate. API Error: 403 no"),
+            (409, "busy", "unknown", "API Error: 409 busy"),
+            (422, "odd", "unknown", "API Error: 422 odd"),
+            (429, "slow", "rate_limit", "API Error: Request rejected (429) · slow"),
+        ];
+        for (status, message, name, words) in table {
+            let error = ErrorBody { message: message.to_owned(), ..ErrorBody::default() };
+            let error = ApiError::Status { status, error, retry_after: None };
+            assert_eq!(failed(&error).error, name, "{status}");
+            assert_eq!(failure(&error, "host", "m"), words);
+        }
+        let passing =
+            ApiError::Status { status: 409, error: ErrorBody::default(), retry_after: None };
+        assert_eq!(error_name(&passing), "server_error");
+        let reported = StreamError::Reported(ErrorBody {
+            kind: "overloaded_error".into(),
+            ..ErrorBody::default()
+        });
+        let error = ApiError::Stream { host: "host".into(), error: reported };
+        assert_eq!(failed(&error).error, "unknown");
+        assert!(is_overloaded(&failed(&error)));
+    }
+}
