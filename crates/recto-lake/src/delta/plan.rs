@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use arrow_array::Array as _;
@@ -154,8 +155,14 @@ impl Ledger {
                 due.push(Item { due: Due { key, from }, bytes, replaces });
             }
         }
+        let is_asked = ends.keys().any(|(name, _)| name.2 == UNKNOWN_LIFE);
+        let with_lines: HashSet<(String, String)> = match is_asked {
+            true => self.ranges.keys().chain(covered.keys()).map(file_of).collect(),
+            false => HashSet::new(),
+        };
         due.extend(ends.into_iter().filter_map(|((name, start), (key, bytes))| {
-            self.is_new_end(&covered, &name, &key).then(|| {
+            let is_without_lines = !with_lines.contains(&file_of(&name));
+            self.is_new_end(&covered, &name, &key, is_without_lines).then(|| {
                 let replaces = self.replaced(&name, start..start + 1);
                 Item { due: Due { key, from: start }, bytes, replaces }
             })
@@ -186,19 +193,29 @@ impl Ledger {
     }
 
     /// Whether an end is where the lines of its log end, and not in the tables yet.
-    fn is_new_end(&self, covered: &BTreeMap<Name, Ranges>, name: &Name, key: &SegmentKey) -> bool {
+    fn is_new_end(
+        &self,
+        covered: &BTreeMap<Name, Ranges>,
+        name: &Name,
+        key: &SegmentKey,
+        is_without_lines: bool,
+    ) -> bool {
         let Part::Torn { range, .. } = &key.part else { return false };
         let is_known = |(start, end): &(u64, u64)| *start == range.start && *end >= range.end;
         if self.ends.get(name).is_some_and(|ends| ends.iter().any(is_known)) {
             return false;
         }
         if name.2 == UNKNOWN_LIFE {
-            let is_same = |other: &Name| (&other.0, &other.1) == (&name.0, &name.1);
-            return !self.ranges.keys().chain(covered.keys()).any(is_same);
+            return is_without_lines;
         }
         let lines = covered.get(name).or_else(|| self.ranges.get(name));
         lines.and_then(|lines| lines.iter().map(|(_, end)| *end).max()) == Some(range.start)
     }
+}
+
+/// A file, whatever version of it.
+fn file_of(name: &Name) -> (String, String) {
+    (name.0.clone(), name.1.clone())
 }
 
 /// The first byte from a place on that no range contains.
