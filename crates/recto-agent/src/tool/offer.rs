@@ -171,10 +171,7 @@ impl Offer {
         ];
         let is_there = |tool: &Tool| !tool.is_older() && !tool.asks() && !absent.contains(tool);
         let tools = Tool::ALL.into_iter().filter(is_there).collect();
-        let is_off = |tool: &Tool| {
-            let waits_for_servers = [Tool::ListMcpResources, Tool::ReadMcpResource].contains(tool);
-            tool.asks() || *tool == Tool::TodoWrite || waits_for_servers
-        };
+        let is_off = |tool: &Tool| tool.asks() || *tool == Tool::TodoWrite;
         let disabled = Tool::ALL.into_iter().filter(is_off).map(Tool::name).chain(ELSEWHERE);
         let disabled = disabled.map(str::to_owned).collect();
         Offer { tools, disabled, ..Offer::default() }
