@@ -453,7 +453,7 @@ fn shift_tab_goes_through_the_modes() {
 
 #[test]
 fn what_fails_says_what_to_do() {
-    let failed = |error, status| recto_agent::turn::Failed { error, status, kind: None };
+    let failed = |error, status| recto_agent::turn::Failed { error, status, ..Default::default() };
     for (failure, words) in [
         (failed("authentication_failed", Some(401)), "set ANTHROPIC_API_KEY"),
         (failed("unknown", None), "check the network"),
