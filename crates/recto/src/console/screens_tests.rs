@@ -172,8 +172,11 @@ fn completing(size: (u16, u16)) -> Trial {
 fn failing(size: (u16, u16)) -> Trial {
     let mut trial = first(size);
     trial.prompts("Hello");
-    let failed =
-        recto_agent::turn::Failed { error: "authentication_failed", status: Some(401), ..Default::default() };
+    let failed = recto_agent::turn::Failed {
+        error: "authentication_failed",
+        status: Some(401),
+        ..Default::default()
+    };
     trial.ends(End::ApiError("API Error: 401".into(), failed));
     trial
 }
