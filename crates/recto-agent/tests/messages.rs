@@ -40,7 +40,7 @@ fn a_subagent_that_has_reported_goes_on_with_what_it_knows() {
         json!({"contains": "first report", "blocks": [message("toolu_b", "helper", "more please")]}),
         json!({"last": "more please", "blocks": [wait(2)]}),
         json!({"contains": "over-2", "text": "second report"}),
-        json!({"contains": "goes on in the background", "text": "asked again"}),
+        json!({"contains": "continues in the background", "text": "asked again"}),
         json!({"contains": "second report", "text": "all done"}),
     ]));
     let app = bench.app();

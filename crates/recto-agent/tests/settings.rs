@@ -17,7 +17,7 @@ use crate::support::mock_of;
 fn a_script_with_an_error_names_its_line() {
     for (text, line, words) in [
         ("", 1, "has no rule"),
-        ("[[rule]]\ntext = \"a\"\n\n[[rule]]\ntxet = \"b\"\n", 5, "`txet` is not part of a rule"),
+        ("[[rule]]\ntext = \"a\"\n\n[[rule]]\ntxet = \"b\"\n", 5, "unknown key `txet` in a rule"),
         ("[[rule]]\nnth = \"one\"\ntext = \"a\"\n", 2, "`nth` must be a whole number"),
         ("[[rule]]\ntext = \"a\"\nmatches = \"(\"\n", 3, "`matches` must be a regular expression"),
         ("[[rule]]\nfault = \"boom\"\n", 2, "unknown fault `boom`"),

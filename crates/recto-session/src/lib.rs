@@ -51,6 +51,7 @@ pub mod statistics;
 pub mod status;
 pub mod usage;
 
+pub use fold::by_line::ByLine;
 pub use fold::facts::AgentRun;
 pub use fold::facts::Compaction;
 pub use fold::facts::Facts;
@@ -78,7 +79,6 @@ pub use fold::record::Records;
 pub use fold::record::RequestFact;
 pub use fold::record::ShapeFact;
 pub use fold::record::UnknownLine;
-pub use fold::session::ByLine;
 pub use fold::session::Meta;
 pub use fold::session::QueuedLine;
 pub use fold::session::Session;

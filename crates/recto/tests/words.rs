@@ -57,7 +57,7 @@ const WORDS: [(&str, &str); 40] = [
 ];
 
 /// What looks like one of them and is fine.
-const FINE: [&str; 22] = [
+const FINE: [&str; 23] = [
     "there is no ",
     "there are no ",
     "there was no ",
@@ -82,6 +82,7 @@ const FINE: [&str; 22] = [
     "session still holds",
     "may hold at most",
     "once with that noted",
+    "to stop and wait still stands",
     "was run by the client, not sent to you",
 ];
 

@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn an_error_names_its_line() {
         for (text, line, words) in [
-            ("[[endpoint]]\nhosts = 1\n", 2, "list of texts"),
+            ("[[endpoint]]\nhosts = 1\n", 2, "list of strings"),
             ("[[endpoint]]\nname = \"x\"\n", 1, "no `hosts`"),
-            ("[[endpoint]]\nhosts = [\"h\"]\n\nhost = 1\n", 4, "`host` is not part"),
+            ("[[endpoint]]\nhosts = [\"h\"]\n\nhost = 1\n", 4, "unknown key `host`"),
             ("[[endpoint]\n", 1, ""),
             ("x = 1", 1, "not an `[[endpoint]]`"),
         ] {

@@ -2,6 +2,7 @@
 
 mod asking;
 mod confined;
+mod following;
 mod outcome;
 
 use std::sync::Arc;
@@ -29,7 +30,6 @@ use crate::hook::Facts;
 use crate::hook::PermissionAnswer;
 use crate::permission::Call;
 use crate::permission::Decision;
-use crate::permission::Mode;
 use crate::permission::PermissionUpdate;
 use crate::permission::Permissions;
 use crate::permission::Reason;
@@ -230,47 +230,6 @@ impl Calling {
         }
         self.after_run(finished, &prepared).await;
         self.after_moving(&cwd).await;
-    }
-
-    /// Hooks that look at another working directory.
-    async fn after_moving(&self, before: &std::path::Path) {
-        let now = self.tools.cwd();
-        if now == before || self.scene.agent.is_some() {
-            return;
-        }
-        let (old, new) = (before.display().to_string(), now.display().to_string());
-        let scene = HookScene { cwd: new.clone(), ..self.scene.clone() };
-        let facts = Facts::CwdChanged { old: &old, new: &new };
-        let id = uuid::Uuid::new_v4().to_string();
-        self.shared.run_hooks(&facts, &scene, None, &id, &self.cancel).await;
-    }
-
-    /// A skill was launched: what it needs is allowed while the turn lasts.
-    fn follow_skill(&self, outcome: &ToolOutcome) {
-        let offer = self.tools.offer.get();
-        let skill =
-            offer.skills.iter().find(|skill| outcome.structured["commandName"] == *skill.name);
-        if let Some(skill) = skill {
-            lock(&self.shared.permissions).allow_for_turn(&skill.allowed);
-        }
-    }
-
-    /// The plan was approved.
-    async fn leave_plan_mode(&self) {
-        {
-            let mut permissions = lock(&self.shared.permissions);
-            if permissions.mode != Mode::Plan {
-                return;
-            }
-            permissions.mode = Mode::Default;
-        }
-        self.tell_mode().await;
-    }
-
-    /// Says that the mode is another one now.
-    async fn tell_mode(&self) {
-        let line = json!({"type": "system", "subtype": "status", "status": null, "permissionMode": self.shared.mode()});
-        self.shared.events.send(TurnEvent::System(line)).await;
     }
 
     /// Keeps the file that a call is about to change.

@@ -1,5 +1,7 @@
 //! A conversation with a model: of the session itself, or of a subagent.
 
+mod task;
+
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
@@ -21,7 +23,6 @@ use super::output_schema::OutputSchema;
 use super::prompt::budget;
 use super::prompt::thinks_by_itself;
 use super::prompt::usual_tokens;
-use super::receiving::Receiving;
 use super::sentence;
 use super::shared::HookScene;
 use super::shared::Shared;
@@ -167,48 +168,6 @@ impl Conversation {
 
     pub(super) fn model(&self) -> String {
         self.own_model.clone().unwrap_or_else(|| self.shared.model())
-    }
-
-    /// Tells what a subagent shall do that is waited for.
-    pub(super) async fn tell_task(&self, uuid: EntryUuid, prompt: &str) {
-        let Some(speaker) = self.speaker.clone().filter(|speaker| !speaker.is_background) else {
-            return;
-        };
-        let said = UserSaid {
-            uuid: uuid.to_string(),
-            content: json!([{"type": "text", "text": prompt}]),
-            speaker: Some(speaker),
-            tool_use_result: None,
-            meta: None,
-            is_synthetic: false,
-            refused: None,
-            replay: None,
-        };
-        self.tell(TurnEvent::User(Box::new(said))).await;
-    }
-
-    /// Tells what a subagent does.
-    pub(super) async fn tell_task_progress(&mut self, call: &ToolCall, receiving: &Receiving) {
-        let Some(speaker) = self.speaker.clone() else { return };
-        self.turn.begun += 1;
-        let usage = receiving.first_usage.as_ref().or(self.turn.last_usage.as_ref());
-        let last = usage.map(ModelTotals::of).unwrap_or_default();
-        let line = json!({
-            "type": "system",
-            "subtype": "task_progress",
-            "task_id": speaker.agent,
-            "run_id": speaker.run,
-            "tool_use_id": speaker.tool_use,
-            "description": doing(call),
-            "subagent_type": speaker.kind,
-            "usage": {
-                "total_tokens": last.all(),
-                "tool_uses": self.turn.begun,
-                "duration_ms": sentence::milliseconds(self.turn.began.elapsed()),
-            },
-            "last_tool_name": call.name,
-        });
-        self.tell(TurnEvent::System(line)).await;
     }
 
     /// Another model may have been chosen since the last request.

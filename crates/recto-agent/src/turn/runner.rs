@@ -1,5 +1,9 @@
 //! A session from its start to its end: prompts, turns, and tasks that wake it.
 
+mod start;
+
+pub(super) use self::start::Start;
+use self::start::from_notification;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -73,69 +77,6 @@ pub struct Runner {
     pub(super) knows_day: bool,
     /// Lines of hooks that belong behind the prompt.
     pub(super) prompt_lines: Vec<Line>,
-}
-
-/// What starts a turn.
-#[derive(Debug)]
-pub(super) enum Start {
-    Prompt(Prompt),
-    /// Background tasks ended; the name of the last run, and the text.
-    Notice(String, String),
-}
-
-/// The words before it are for results; elsewhere the line says what it is.
-fn from_notification(text: &str) -> &str {
-    let at = text.find("<task-notification>").unwrap_or_default();
-    text.get(at..).unwrap_or_default()
-}
-
-impl Start {
-    pub(super) fn content(&self) -> Value {
-        match self {
-            Start::Prompt(prompt) => prompt.content.clone(),
-            Start::Notice(_, text) => Value::String(from_notification(text).to_owned()),
-        }
-    }
-
-    fn uuid(&self) -> Option<EntryUuid> {
-        match self {
-            Start::Prompt(prompt) => prompt.uuid.clone(),
-            Start::Notice(..) => None,
-        }
-    }
-
-    fn log_origin(&self) -> Option<Value> {
-        match self {
-            Start::Prompt(_) => None,
-            Start::Notice(run, _) => Some(json!({
-                "kind": "task-notification",
-                "producer": "session-task",
-                "runId": run,
-            })),
-        }
-    }
-
-    /// What the result says about it.
-    fn origin(&self) -> Option<Value> {
-        match self {
-            Start::Prompt(prompt) => prompt.origin.clone(),
-            Start::Notice(..) => self.log_origin(),
-        }
-    }
-
-    fn source(&self) -> &'static str {
-        match self {
-            Start::Prompt(_) => "sdk",
-            Start::Notice(..) => "system",
-        }
-    }
-
-    fn turn_origin(&self) -> &'static str {
-        match self {
-            Start::Prompt(_) => "sdk",
-            Start::Notice(..) => "task_notification",
-        }
-    }
 }
 
 impl Runner {

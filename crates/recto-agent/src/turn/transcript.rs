@@ -1,5 +1,6 @@
 //! The log of a session or of a subagent, line by line, and the conversation that it holds.
 
+mod attach;
 mod compaction;
 mod repair;
 
@@ -12,7 +13,6 @@ use recto_log::MessageId;
 use recto_log::RequestId;
 use recto_log::build::AnswerLine;
 use recto_log::build::AnswerMessage;
-use recto_log::build::AttachmentLine;
 use recto_log::build::Envelope;
 use recto_log::build::MetaLine;
 use recto_log::build::Position;
@@ -401,42 +401,6 @@ impl Transcript {
         let position = self.next();
         self.chained(position, Some(id), true, |envelope, position| {
             envelope.synthetic(position, &line)
-        })
-    }
-
-    /// What the client tells the model beside the prompts; `role` is `system` or `user`.
-    pub(super) fn attachment(
-        &mut self,
-        attachment: &Value,
-        note: Option<(&str, &'static str)>,
-    ) -> Written<EntryUuid> {
-        match note {
-            Some((text, role)) => self.attachment_in_parts(attachment, &[text], role),
-            None => self.attachment_in_parts::<&str>(attachment, &[], ""),
-        }
-    }
-
-    /// The same with several texts for the model, or none.
-    pub(super) fn attachment_in_parts<T: std::fmt::Display>(
-        &mut self,
-        attachment: &Value,
-        notes: &[T],
-        role: &'static str,
-    ) -> Written<EntryUuid> {
-        let attachment = Json::from(attachment);
-        let texts = notes.iter().map(|text| {
-            let text = format!("<system-reminder>\n{text}\n</system-reminder>");
-            serde_json::json!({ "content": text })
-        });
-        let rendered = Json::from(texts.collect::<Value>());
-        let mut line = AttachmentLine::new(attachment.value());
-        if !notes.is_empty() {
-            line.rendered = Some(rendered.value());
-            line.rendered_role = Some(role.into());
-        }
-        let position = self.next();
-        self.chained(position, None, false, |envelope, position| {
-            envelope.attachment(position, &line)
         })
     }
 

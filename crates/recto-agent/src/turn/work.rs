@@ -1,5 +1,7 @@
 //! A turn: steps until the model is done, or something ends it.
 
+mod failing;
+
 use recto_log::build::HookSummary;
 use recto_log::build::Level;
 use recto_log::build::MetaLine;
@@ -14,17 +16,13 @@ use tokio_util::sync::CancellationToken;
 use super::conversation::Conversation;
 use super::conversation::Written;
 use super::event::End;
-use super::event::Said;
 use super::event::TurnEvent;
 use super::hosted::lifecycle;
-use super::prompt::display_name;
-use super::receiving::Receiving;
 use super::sentence;
 use super::shared::lock;
 use super::step::Step;
 use super::step::StepEnd;
 use super::totals::dollars;
-use crate::api::Failure;
 use crate::hook::Facts;
 use crate::hook::stop_summary;
 use crate::tool::Note;
@@ -442,133 +440,6 @@ impl Conversation {
             has_output: summary["hasOutput"] == true,
             tool_use: text("toolUseID"),
         }))?;
-        Ok(())
-    }
-
-    /// Another model answers from now on.
-    async fn tell_fallback(&mut self, other: &str, is_overloaded: bool) -> Written<()> {
-        let from = self.shared.model();
-        let (first, second) = (display_name(&from), display_name(other));
-        let (trigger, content) = match is_overloaded {
-            true => ("overloaded", format!("Switched to {second} due to high demand for {first}")),
-            false => ("model_not_found", format!("Switched to {second}: there is no {first}")),
-        };
-        self.transcript.system(&SystemLine::ModelFallback {
-            content: content.as_str().into(),
-            trigger: trigger.into(),
-            from: from.as_str().into(),
-            to: other.into(),
-        })?;
-        let line = json!({
-            "type": "system",
-            "subtype": "model_fallback",
-            "trigger": trigger,
-            "original_model": from,
-            "fallback_model": other,
-            "content": content,
-        });
-        self.tell(TurnEvent::System(line)).await;
-        Ok(())
-    }
-
-    /// The endpoint failed for good, unless another model may answer.
-    async fn failed(&mut self, failure: &Failure) -> Written<Verdict> {
-        let failed = sentence::failed(&failure.error);
-        let other = self.shared.fallback_model.clone();
-        let is_overloaded = sentence::is_overloaded(&failed);
-        if let Some(other) = other
-            && (is_overloaded || failed.error == "model_not_found")
-            && self.own_model.is_none()
-            && other != self.shared.model()
-        {
-            self.tell_fallback(&other, is_overloaded).await?;
-            self.transcript.history.set_model(&other);
-            *lock(&self.shared.model) = other;
-            return Ok(Verdict::GoOn);
-        }
-        // At the end of all attempts it is the server's fault.
-        let failed = match failed.status {
-            Some(529) => super::event::Failed { error: "server_error", ..failed },
-            _ => failed,
-        };
-        let host = self.shared.client.endpoint().host();
-        let (text, is_too_long) = match sentence::is_too_long(&failure.error) {
-            true => (sentence::too_long(&failure.error), true),
-            false => (sentence::failure(&failure.error, &host, &self.model()), false),
-        };
-        self.say_failure(&text, &failed, failure.request_id.as_deref()).await?;
-        Ok(Verdict::End(match is_too_long {
-            true => End::PromptTooLong(text, failed),
-            false => End::ApiError(text, failed),
-        }))
-    }
-
-    /// The answer was cut off behind a call, which runs nevertheless: says so, in the model's
-    /// place, beside the call.
-    pub(super) async fn tell_lost(&mut self, receiving: &Receiving, step: &Step) -> Written<()> {
-        if !step.has_calls {
-            return Ok(());
-        }
-        let failed = super::event::Failed {
-            error: "server_error",
-            cause: Some("connection_failed"),
-            ..Default::default()
-        };
-        let (text, stop_reason) = (self.turn.text.clone(), self.turn.stop_reason.clone());
-        let reason = receiving.message.as_ref().and_then(|message| message.str("stop_reason"));
-        let reason = reason.unwrap_or("tool_use".into()).into_owned();
-        self.say_in_its_place(sentence::LOST, &failed, None, &reason).await?;
-        (self.turn.text, self.turn.stop_reason) = (text, stop_reason);
-        Ok(())
-    }
-
-    /// An error of the endpoint in the model's place.
-    async fn say_failure(
-        &mut self,
-        text: &str,
-        failed: &super::event::Failed,
-        request_id: Option<&str>,
-    ) -> Written<()> {
-        self.say_in_its_place(text, failed, request_id, "stop_sequence").await
-    }
-
-    async fn say_in_its_place(
-        &mut self,
-        text: &str,
-        failed: &super::event::Failed,
-        request_id: Option<&str>,
-        stop_reason: &str,
-    ) -> Written<()> {
-        let id = uuid::Uuid::new_v4().to_string();
-        let uuid = self.transcript.synthetic(&id, text, Some((failed, request_id)))?;
-        self.turn.stop_reason = Some(stop_reason.to_owned());
-        self.turn.text = text.to_owned();
-        let message = json!({
-            "diagnostics": null,
-            "id": id,
-            "container": null,
-            "model": "<synthetic>",
-            "role": "assistant",
-            "stop_details": null,
-            "stop_reason": stop_reason,
-            "stop_sequence": "",
-            "type": "message",
-            "usage": {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
-            "content": [{"type": "text", "text": text}],
-            "context_management": null,
-        });
-        let said = Said {
-            uuid: uuid.to_string(),
-            message: message.into(),
-            speaker: self.speaker.clone(),
-            request_id: request_id.map(str::to_owned),
-            is_aborted: false,
-            thinking: None,
-            failure: Some(failed.clone()),
-            prompts: std::mem::take(&mut self.turn.unanswered),
-            command: None,
-        };
-        self.tell(TurnEvent::Said(Box::new(said))).await;
         Ok(())
     }
 

@@ -114,7 +114,7 @@ mod tests {
             }
         }
         assert_eq!(cut("abc", 3), "abc");
-        assert_eq!(cut("abcd", 3), "abc… (cut, 4 bytes in all)");
+        assert_eq!(cut("abcd", 3), "abc… (cut, 4 bytes in total)");
         assert_eq!(around("0123456789", 9, 3), "…789");
     }
 }

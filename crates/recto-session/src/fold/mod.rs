@@ -1,6 +1,7 @@
 //! One fold makes a session of entries: nodes, facts, names, and how they are kept.
 
 pub(crate) mod bits;
+pub(crate) mod by_line;
 pub(crate) mod client_text;
 pub(crate) mod facts;
 pub(crate) mod hash;

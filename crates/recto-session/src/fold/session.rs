@@ -19,6 +19,7 @@ use recto_log::json::Value;
 use recto_log::parse_time;
 
 use crate::BlockFact;
+use crate::ByLine;
 use crate::Facts;
 use crate::Flags;
 use crate::LineSource;
@@ -111,26 +112,6 @@ pub struct QueuedLine {
     pub span: Span,
     /// The line of the chain after which the model got it.
     pub after: Option<NodeId>,
-}
-
-/// The lines of a session in the order of the log.
-#[derive(Debug, Clone)]
-pub enum ByLine {
-    /// So many, in the order of their ids.
-    Same(u32),
-    /// In an order of their own.
-    Other(Vec<NodeId>),
-}
-
-impl ByLine {
-    /// The lines.
-    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let (same, other) = match self {
-            ByLine::Same(count) => (*count, &[][..]),
-            ByLine::Other(ids) => (0, ids.as_slice()),
-        };
-        (0..same).map(NodeId).chain(other.iter().copied())
-    }
 }
 
 impl Session {

@@ -7,6 +7,7 @@ pub(crate) mod read_only;
 pub(crate) mod rules;
 pub(crate) mod script;
 pub(crate) mod sed;
+mod torn;
 pub(crate) mod word;
 
 mod read_only_git;

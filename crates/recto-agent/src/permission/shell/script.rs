@@ -14,6 +14,7 @@
 use tree_sitter::Node;
 use tree_sitter::Parser;
 
+use crate::permission::shell::torn::is_torn;
 use crate::permission::shell::word::Word;
 use crate::permission::shell::word::WordTrouble;
 use crate::permission::shell::word::scan;
@@ -202,7 +203,7 @@ fn parse_plain(text: &str, home: &str) -> Script {
         {
             walk.script.doubt = Some(Doubt::OddRedirect);
         }
-        walk.script.is_torn = text.contains("$(") || text.contains("${");
+        walk.script.is_torn = is_torn(text);
     }
     // A keyword where a command should be.
     if text.trim_start().starts_with(['}', 't', 'd', 'e']) {
