@@ -12,6 +12,8 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use url::Url;
 
+use crate::store::AzureAccount;
+
 /// How long a request is repeated before the store counts as unreachable.
 const PATIENCE: Duration = Duration::from_secs(45);
 
@@ -85,6 +87,23 @@ pub(crate) fn missing(scheme: &str, settings: &[(String, String)]) -> Option<&'s
     is_missing.then_some("set AZURE_STORAGE_ACCOUNT_NAME, or add `?account=NAME` to the address")
 }
 
+/// The account of a container of Azure; none for other stores.
+pub(crate) fn account(scheme: &str, settings: &[(String, String)]) -> Option<AzureAccount> {
+    let last = |wanted: AzureConfigKey| {
+        let is_wanted = |(name, _): &&(String, String)| matches!(name.parse::<AzureConfigKey>(), Ok(key) if key == wanted);
+        settings.iter().rev().find(is_wanted).map(|(_, value)| value.clone())
+    };
+    if scheme != "az" {
+        return None;
+    }
+    let name = last(AzureConfigKey::AccountName)?;
+    let address = match last(AzureConfigKey::Endpoint) {
+        Some(endpoint) => endpoint.trim_end_matches('/').to_owned(),
+        None => format!("https://{name}.blob.core.windows.net"),
+    };
+    Some(AzureAccount { name, address })
+}
+
 /// Whether a store may be asked without encryption: on this machine, or if the user says so.
 fn may_be_plain(settings: &[(String, String)]) -> bool {
     let is_here = |value: &str| {
@@ -101,6 +120,21 @@ fn may_be_plain(settings: &[(String, String)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_account_of_azure_has_an_address() {
+        let address = |scheme: &str, settings: &[(&str, &str)]| {
+            let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            let settings: Vec<(String, String)> = settings.iter().map(owned).collect();
+            account(scheme, &settings).map(|account| account.address)
+        };
+        let named = ("azure_storage_account_name", "team");
+        let here = ("azure_storage_endpoint", "http://127.0.0.1:10000/team/");
+        assert_eq!(address("az", &[named]).unwrap(), "https://team.blob.core.windows.net");
+        assert_eq!(address("az", &[named, here]).unwrap(), "http://127.0.0.1:10000/team");
+        assert_eq!(address("az", &[]), None);
+        assert_eq!(address("s3", &[named]), None);
+    }
 
     #[test]
     fn plain_http_is_for_this_machine_or_for_who_asks() {

@@ -93,5 +93,6 @@ pub use policy::Withheld;
 pub use report::SendOptions;
 pub use report::SendReport;
 pub use send::Sender;
+pub use store::AzureAccount;
 pub use store::Store;
 pub use verify::StoreVerify;

@@ -51,9 +51,20 @@ pub struct Store {
     url: String,
     /// The directory, if it is one.
     directory: Option<PathBuf>,
+    /// The account of Azure that its container is in.
+    account: Option<AzureAccount>,
     /// The hub in front of the store, if that is all that is known of it.
     #[cfg(feature = "cloud")]
     hub: Option<Arc<HubClient>>,
+}
+
+/// An account of Azure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AzureAccount {
+    /// Its name.
+    pub name: String,
+    /// Where its containers are.
+    pub address: String,
 }
 
 /// What the store says of a segment without giving it back.
@@ -145,7 +156,8 @@ impl Store {
         let objects = crate::cloud::objects(scheme, &place, &settings);
         let objects = objects.map_err(|error| bad(words(&error)))?;
         let objects = objects.ok_or_else(|| bad(format!("unsupported scheme `{scheme}`")))?;
-        Ok(Store { objects, prefix, url: place, directory: None, hub: None })
+        let account = crate::cloud::account(scheme, &settings);
+        Ok(Store { objects, prefix, url: place, directory: None, account, hub: None })
     }
 
     /// A store behind a hub: it can be written to, and its names can be listed.
@@ -157,6 +169,7 @@ impl Store {
             prefix: Path::default(),
             url: token.url().to_owned(),
             directory: None,
+            account: None,
             hub: Some(Arc::new(client)),
         })
     }
@@ -188,6 +201,7 @@ impl Store {
             prefix: Path::default(),
             url,
             directory: Some(path),
+            account: None,
             #[cfg(feature = "cloud")]
             hub: None,
         })
@@ -196,6 +210,12 @@ impl Store {
     /// Its address, without parameters.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The account, if the store is a container of Azure: other programs want it beside the name
+    /// of the container.
+    pub fn account(&self) -> Option<&AzureAccount> {
+        self.account.as_ref()
     }
 
     fn path(&self, key: &str) -> Path {

@@ -1,5 +1,6 @@
 //! What other engines are told to read the tables: statements to paste.
 
+use recto_collect::AzureAccount;
 use recto_collect::Store;
 
 use crate::delta::lake::Lake;
@@ -59,28 +60,29 @@ impl Lake {
     pub fn ddl(store: &Store, engine: Engine) -> Result<String, LakeError> {
         let lake = runtime()?.block_on(Lake::open(store))?;
         let mut text = head(engine).to_owned();
+        if engine == Engine::ClickHouse && store.account().is_some() {
+            text += "-- replace ACCOUNT_KEY with a key of the account\n";
+        }
         for table in Table::ALL {
-            let (name, address) = (table.name(), lake.address(table));
+            let name = table.name();
+            let address = address(engine, &lake.address(table), store.account());
             let quoted = quoted(engine, &address);
             text += &match engine {
-                Engine::Spark => format!(
-                    "CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION {};\n",
-                    quoted.replacen("s3://", "s3a://", 1)
-                ),
+                Engine::Spark => {
+                    format!("CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION {quoted};\n")
+                }
                 Engine::DuckDb => {
                     format!(
                         "CREATE OR REPLACE VIEW {name} AS SELECT * FROM delta_scan({quoted});\n"
                     )
                 }
                 Engine::ClickHouse => {
-                    let function = match address.split_once("://").map(|(scheme, _)| scheme) {
-                        None => "deltaLakeLocal",
-                        Some("az") => "deltaLakeAzure",
-                        Some(_) => "deltaLake",
+                    let source = match (address.split_once("://"), store.account()) {
+                        (None, _) => format!("deltaLakeLocal({quoted})"),
+                        (Some(("az", place)), Some(account)) => azure_source(account, place),
+                        (Some(_), _) => format!("deltaLake({quoted})"),
                     };
-                    format!(
-                        "CREATE OR REPLACE VIEW {name} AS SELECT * FROM {function}({quoted});\n"
-                    )
+                    format!("CREATE OR REPLACE VIEW {name} AS SELECT * FROM {source};\n")
                 }
                 Engine::Trino => format!(
                     "CALL lake.system.register_table(schema_name => 'recto', table_name => '{name}', \
@@ -107,6 +109,28 @@ impl Lake {
         }
         Ok(text)
     }
+}
+
+/// An address as an engine spells it. Hadoop's file systems, which Spark and Trino use for Azure,
+/// name the container and the account's second endpoint.
+fn address(engine: Engine, address: &str, account: Option<&AzureAccount>) -> String {
+    match (engine, address.split_once("://"), account) {
+        (Engine::Spark, Some(("s3", place)), _) => format!("s3a://{place}"),
+        (Engine::Spark | Engine::Trino, Some(("az", place)), Some(account)) => {
+            let host = account.address.split_once("://").map_or("", |(_, host)| host);
+            let host = host.replacen(".blob.", ".dfs.", 1);
+            let (container, path) = place.split_once('/').unwrap_or((place, ""));
+            format!("abfss://{container}@{host}/{path}")
+        }
+        _ => address.to_owned(),
+    }
+}
+
+/// ClickHouse takes the account, the container, the path and the key each for itself.
+fn azure_source(account: &AzureAccount, place: &str) -> String {
+    let (container, path) = place.split_once('/').unwrap_or((place, ""));
+    let words = [&account.address, container, path, &account.name, "ACCOUNT_KEY"];
+    format!("deltaLakeAzure({})", words.map(|word| quoted(Engine::ClickHouse, word)).join(", "))
 }
 
 /// An address as a text of an engine: that of a directory can have any character.
@@ -144,6 +168,30 @@ fn head(engine: Engine) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn engines_spell_the_addresses_of_clouds_in_their_way() {
+        let account = AzureAccount {
+            name: "team".to_owned(),
+            address: "https://team.blob.core.windows.net".to_owned(),
+        };
+        let (azure, amazon) = ("az://logs/fleet/lake/v1/usage", "s3://logs/fleet/lake/v1/usage");
+        for engine in [Engine::Spark, Engine::Trino] {
+            assert_eq!(
+                address(engine, azure, Some(&account)),
+                "abfss://logs@team.dfs.core.windows.net/fleet/lake/v1/usage"
+            );
+        }
+        assert_eq!(address(Engine::DuckDb, azure, Some(&account)), azure);
+        assert_eq!(address(Engine::Polars, azure, Some(&account)), azure);
+        assert_eq!(address(Engine::Spark, amazon, None), "s3a://logs/fleet/lake/v1/usage");
+        assert_eq!(address(Engine::Trino, amazon, None), amazon);
+        assert_eq!(
+            azure_source(&account, "logs/fleet/usage"),
+            "deltaLakeAzure('https://team.blob.core.windows.net', 'logs', 'fleet/usage', 'team', \
+             'ACCOUNT_KEY')"
+        );
+    }
 
     #[test]
     fn an_address_stays_within_its_quotes() {
