@@ -46,21 +46,29 @@ pub(crate) struct ByteKinds {
     pub(crate) is_ascii: bool,
 }
 
-/// Looks at all bytes, in a loop without a way out, which takes little time.
+/// Looks at all bytes, a word at a time: a release that is optimised for size has no loops over
+/// bytes that became wide instructions by themselves.
 pub(crate) fn byte_kinds(bytes: &[u8]) -> ByteKinds {
-    let (mut least, mut any) = (u8::MAX, 0);
-    for &byte in bytes {
-        least = least.min(byte);
-        any |= byte;
+    let (mut controls, mut any) = (0, 0);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        controls |= word.wrapping_sub(ONES * 0x20) & !word;
+        any |= word;
     }
-    ByteKinds { has_controls: least < 0x20, is_ascii: any < 0x80 }
+    let (mut has_controls, mut is_ascii) = (controls & HIGHS != 0, any & HIGHS == 0);
+    for byte in rest {
+        has_controls |= *byte < 0x20;
+        is_ascii &= byte.is_ascii();
+    }
+    ByteKinds { has_controls, is_ascii }
 }
 
 /// The same where a string has shown to be long.
 fn next_in_long(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = bytes.get(at..at + STEP) {
-        // Without a way out of the loop, so that it becomes a few wide instructions.
-        if chunk.iter().fold(false, |any, byte| any | is_special(*byte)) {
+        let (words, _) = chunk.as_chunks::<8>();
+        if words.iter().fold(0, |any, word| any | specials(u64::from_le_bytes(*word))) != 0 {
             break;
         }
         at += STEP;
@@ -89,15 +97,20 @@ fn is_special(byte: u8) -> bool {
 fn special_in_word(chunk: &[u8]) -> Option<usize> {
     let mut word = [0; 8];
     word.copy_from_slice(chunk);
-    let word = u64::from_le_bytes(word);
+    let found = specials(u64::from_le_bytes(word));
+    (found != 0).then(|| found.trailing_zeros() as usize / 8)
+}
+
+/// The high bit of each special byte of a word. A borrow can mark bytes after the first hit, never
+/// before it, and none without a hit.
+#[inline(always)]
+fn specials(word: u64) -> u64 {
     let quote = word ^ (ONES * b'"' as u64);
     let slash = word ^ (ONES * b'\\' as u64);
-    let found = ((quote.wrapping_sub(ONES) & !quote)
+    ((quote.wrapping_sub(ONES) & !quote)
         | (slash.wrapping_sub(ONES) & !slash)
         | (word.wrapping_sub(ONES * 0x20) & !word))
-        & HIGHS;
-    // A borrow can mark bytes after the first hit, never before it.
-    (found != 0).then(|| found.trailing_zeros() as usize / 8)
+        & HIGHS
 }
 
 #[cfg(test)]
