@@ -26,26 +26,66 @@ pub(super) const SCHEMA: Schema = Schema::open(&[
 ]);
 
 /// Commands of the client itself, which users type and models cannot call.
-const BUILT_IN: [&str; 15] = [
-    "add-dir",
+const BUILT_IN: [&str; 11] = [
     "agents",
+    "checkpoint",
     "clear",
     "compact",
-    "config",
     "context",
+    "keybindings",
+    "new",
+    "output-style",
+    "reload-plugins",
+    "reset",
+    "rewind",
+];
+
+/// Commands that show something to the user.
+const SHOWN_ONLY: [&str; 43] = [
+    "add-dir",
+    "allowed-tools",
+    "branch",
+    "btw",
+    "bug",
+    "color",
+    "config",
+    "continue",
+    "copy",
     "cost",
+    "diff",
+    "effort",
+    "exit",
     "export",
+    "fast",
+    "feedback",
+    "fork",
+    "help",
     "hooks",
+    "ide",
     "login",
     "logout",
     "mcp",
     "memory",
+    "mobile",
+    "model",
+    "passes",
     "permissions",
+    "plan",
+    "plugin",
+    "quit",
+    "release-notes",
+    "rename",
     "resume",
+    "sandbox",
+    "settings",
+    "skills",
+    "stats",
+    "status",
+    "tasks",
+    "terminal-setup",
+    "theme",
+    "usage",
 ];
-
-/// Commands that show something to the user.
-const SHOWN_ONLY: [&str; 2] = ["help", "model"];
 
 fn wanted<'a>(call: &'a Call<'_>) -> &'a str {
     let name = call.text("skill").trim();
@@ -62,8 +102,8 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
     if name.is_empty() {
         return Err(ToolOutcome::refused(format!("Invalid skill format: {}", call.text("skill"))));
     }
-    if find(call).is_some() {
-        return Ok(());
+    if let Some(skill) = find(call) {
+        return if skill.is_for_users { Err(only_for_users(name)) } else { Ok(()) };
     }
     Err(ToolOutcome::refused(if BUILT_IN.contains(&name) {
         format!(
@@ -83,6 +123,14 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
             meant.map_or_else(String::new, |skill| format!(". Did you mean {}?", skill.name));
         format!("Unknown skill: {name}{hint}")
     }))
+}
+
+fn only_for_users(name: &str) -> ToolOutcome {
+    ToolOutcome::refused(format!(
+        "Skill {name} cannot be used with Skill tool due to disable-model-invocation. Ask the user \
+         to run /{name} themselves — it cannot be invoked via the Skill tool. Do not replicate \
+         this skill's workflow by other means — it is reserved for explicit user invocation."
+    ))
 }
 
 pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
@@ -210,6 +258,7 @@ fn skill(name: String, fields: &[(String, String)], directory: PathBuf, body: &s
         has_hooks: field(fields, "hooks").is_some(),
         model: field(fields, "model").filter(|model| model != "inherit"),
         hint: field(fields, "argument-hint").unwrap_or_default(),
+        is_for_users: field(fields, "disable-model-invocation").as_deref() == Some("true"),
     }
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Start {
     pub(super) prompt: Option<String>,
     pub(super) words: Vec<String>,
     pub(super) environment: Vec<(String, String)>,
+    /// Whether the run ends with its result: nobody waits for what goes on in the background.
+    pub(super) is_short: bool,
     /// Whether a host answers questions.
     pub(super) is_attended: bool,
 }
@@ -125,14 +127,27 @@ pub(super) fn run(start: Start, mut answer: impl FnMut(&Value) -> Value) -> anyh
             let response = json!({"subtype": "success", "request_id": line["request_id"], "response": response});
             writeln!(input, "{}", json!({"type": "control_response", "response": response}))?;
         }
-        if line["type"] == "result" {
+        let is_result = line["type"] == "result";
+        ended.lines.push(line);
+        if is_result && start.is_short {
+            break;
+        }
+        if is_result {
             input = None;
         }
-        ended.lines.push(line);
     }
+    end_all_else();
     ended.rc = child.wait()?.code().unwrap_or(-9);
     ended.stderr = errors.join().unwrap_or_default().trim().to_owned();
     Ok(ended)
+}
+
+/// Ends what calls have left running. The recorder is the first process of a namespace of its own,
+/// which this neither reaches out of nor ends.
+fn end_all_else() {
+    if std::process::id() == 1 {
+        Command::new("sh").args(["-c", "kill -KILL -1"]).current_dir("/").status().ok();
+    }
 }
 
 /// The lines of all logs of sessions, without those of subagents.

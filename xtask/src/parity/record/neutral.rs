@@ -55,6 +55,13 @@ static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b([0-9]{4}-[0-9]{2}-[0-9]{2})T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z").ok()
 });
 
+/// How long texts of the client's own begin.
+const OWN: [&str; 2] = ["Entered plan mode.", "Error: result ("];
+
+/// A schema of the client's own in a text; those of servers begin in another way.
+static SCHEMA: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(input schema is: )\{"\$schema".*"#).ok());
+
 /// What the names of a run are called in its row.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -181,9 +188,14 @@ fn each_text(value: &Value, change: &mut impl FnMut(&str) -> Value) -> Value {
 /// Results with long texts by their length and hash, and without long texts of the client.
 pub(super) fn shortened(value: &Value) -> Value {
     each_text(value, &mut |text| {
-        if text.starts_with("Entered plan mode.") {
+        if OWN.iter().any(|start| text.starts_with(start)) {
             return Value::String(cut_at(text, KEPT));
         }
+        let text = SCHEMA.as_ref().map_or_else(
+            || text.to_owned(),
+            |schema| schema.replace_all(text, "${1}[client text removed: a schema]").into_owned(),
+        );
+        let text = text.as_str();
         let count = text.chars().count();
         if count <= LONG {
             return Value::String(text.to_owned());

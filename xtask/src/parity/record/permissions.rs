@@ -62,21 +62,36 @@ pub(super) fn record(case: &Value, model: &Model) -> anyhow::Result<Value> {
     }
     let before = Snapshot::take();
     let session = uuid::Uuid::new_v4().to_string();
-    model.set(&session, vec![Step { outside: Vec::new(), calls: vec![(0, case["call"].clone())] }]);
-    let ended =
-        client::run(Start { port: model.port, session, words, ..Start::default() }, |_| json!({}))?;
+    // Before a session has run a command it asks about variables that it lets pass later.
+    let first = json!({"name": "Bash", "input": {"command": "true", "description": "x"}});
+    let mut steps = vec![Step { outside: Vec::new(), calls: vec![(0, case["call"].clone())] }];
+    if case["first"] != true {
+        steps.insert(0, Step { outside: Vec::new(), calls: vec![(1, first)] });
+    }
+    model.set(&session, steps);
+    // Commands that never end go to the background, and the row has its decision.
+    let environment = vec![("BASH_DEFAULT_TIMEOUT_MS".to_owned(), "2000".to_owned())];
+    let start =
+        Start { port: model.port, session, words, environment, is_short: true, ..Start::default() };
+    let ended = client::run(start, |_| json!({}))?;
     let after = Snapshot::take();
     let log = client::log_lines();
-    let mut names = std::mem::take(&mut model.run().names);
+    let mut run = model.run();
+    let mut names = std::mem::take(&mut run.names);
+    let call = run.calls.iter().find(|(at, _)| *at == 0).map(|(_, id)| id.clone());
+    let call = call.with_context(|| format!("it was not called: {}", ended.stderr))?;
+    drop(run);
+    names.set_calls(std::iter::once(call.as_str()));
     let blocks = |line: &Value| line["message"]["content"].as_array().cloned().unwrap_or_default();
     let found = log.iter().find_map(|line| {
-        let block = blocks(line).into_iter().find(|block| block["type"] == "tool_result")?;
-        Some((line, block))
+        let is_it = |block: &Value| block["type"] == "tool_result" && block["tool_use_id"] == *call;
+        Some((line, blocks(line).into_iter().find(is_it)?))
     });
     let (line, block) = found.with_context(|| format!("there is no result: {}", ended.stderr))?;
     let last = ended.lines.iter().rev().find(|line| line["type"] == "result");
-    let denials = last.map_or(Value::Null, |last| last["permission_denials"].clone());
-    let denials = if denials.is_array() { denials } else { json!([]) };
+    let denials = last.and_then(|last| last["permission_denials"].as_array());
+    let denials = denials.into_iter().flatten().filter(|denial| denial["tool_use_id"] == *call);
+    let denials: Value = denials.cloned().collect();
     let text = match &block["content"] {
         Value::String(text) => text.clone(),
         content => content[0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -88,7 +103,7 @@ pub(super) fn record(case: &Value, model: &Model) -> anyhow::Result<Value> {
     let mut row = Map::new();
     row.insert("id".into(), id.into());
     row.insert("version".into(), Value::Null);
-    for name in ["settings", "cli", "home", "call"] {
+    for name in ["settings", "cli", "home", "first", "call"] {
         if let Some(value) = case.get(name) {
             row.insert(name.into(), value.clone());
         }

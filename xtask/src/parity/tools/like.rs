@@ -152,7 +152,7 @@ struct Pattern {
 /// A recorded text as a pattern; nothing if it is plain.
 fn pattern(recorded: &str, bindings: &Bindings) -> Option<Pattern> {
     let placeholder = Regex::new(
-        r"<((?:task|tool|agent|cell|uuid)-\d+|session|output|n|plan|time)>|\[client text removed: \d+ chars[^\]]*\]",
+        r"<((?:task|tool|agent|cell|uuid)-\d+|session|output|n|plan|time)>|\[client text removed: [^\]]*\]",
     )
     .ok()?;
     if !placeholder.is_match(recorded) {
