@@ -14,7 +14,6 @@ mod tools;
 
 use std::env;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
@@ -39,9 +38,8 @@ const USAGE: &str =
 
 /// The client whose rows the project has.
 const VERSION: &str = "2.1.325";
-/// Where the sandbox has cases and rows.
+/// Where the sandbox has cases.
 const CASES: &str = "/opt/cases";
-const ROWS: &str = "/opt/rows";
 
 /// Runs the command with the words after `record`.
 pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
@@ -65,7 +63,7 @@ pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let client = program.ancestors().nth(3).context("the client has no folder")?;
     let workspace = Workspace::new()?;
     let work = workspace.path();
-    for name in ["root/opt/bin", "root/opt/cases", "root/opt/rows", "home"] {
+    for name in ["root/opt/bin", "root/opt/cases", "home"] {
         fs::create_dir_all(work.join(name))?;
     }
     let ourselves = env::current_exe().context("this program has no path")?;
@@ -83,11 +81,16 @@ pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     command.args([oracle::node_folder(), "/home/dev/app".into()]);
     command.args(["env", "-i"]).args(sandbox::environment());
     command.args(["/opt/bin/xtask", "parity", "record", "inside", &version, &filter]);
-    let count: usize = oracle::finding(&mut command)?;
-    for file in files(&work.join("root/opt/rows"))? {
+    // Calls may remove any file in there, so rows come back as what the recorder says.
+    let recorded: Vec<(PathBuf, Vec<Value>, Vec<String>)> = oracle::finding(&mut command)?;
+    let mut count = 0;
+    for (file, rows, failures) in recorded {
+        failures.iter().for_each(|failure| say(failure));
         let to = out.join(&file);
         fs::create_dir_all(to.parent().context("a file has a folder")?)?;
-        fs::copy(work.join("root/opt/rows").join(&file), to)?;
+        let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        fs::write(to, lines)?;
+        count += rows.len();
     }
     say(&format!("recorded {count} rows in {}", out.display()));
     Ok(ExitCode::SUCCESS)
@@ -121,12 +124,14 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// Records in the sandbox. A case that fails is named, and has no row.
 pub(super) fn inside(version: &str, filter: &str) -> anyhow::Result<ExitCode> {
     let model = model::Model::start()?;
-    let mut count = 0_usize;
-    for file in files(Path::new(CASES))? {
-        let text = fs::read_to_string(Path::new(CASES).join(&file))?;
-        let to = Path::new(ROWS).join(&file);
-        fs::create_dir_all(to.parent().context("a file has a folder")?)?;
-        let mut rows = fs::File::create(to)?;
+    let mut recorded = Vec::new();
+    let files = files(Path::new(CASES))?;
+    let texts: Vec<String> = files
+        .iter()
+        .map(|file| fs::read_to_string(Path::new(CASES).join(file)))
+        .collect::<Result<_, _>>()?;
+    for (file, text) in files.iter().zip(&texts) {
+        let (mut rows, mut failures) = (Vec::new(), Vec::new());
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let case: Value = serde_json::from_str(line)
                 .with_context(|| format!("{} has a line that is not JSON", file.display()))?;
@@ -142,13 +147,13 @@ pub(super) fn inside(version: &str, filter: &str) -> anyhow::Result<ExitCode> {
             match row {
                 Ok(mut row) => {
                     row["version"] = version.into();
-                    writeln!(rows, "{row}")?;
-                    count += 1;
+                    rows.push(row);
                 }
-                Err(why) => say(&format!("{id}: {why:#}")),
+                Err(why) => failures.push(format!("{id}: {why:#}")),
             }
         }
+        recorded.push((file, rows, failures));
     }
-    say(&count.to_string());
+    say(&serde_json::to_string(&recorded)?);
     Ok(ExitCode::SUCCESS)
 }
