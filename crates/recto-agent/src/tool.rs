@@ -517,6 +517,7 @@ fn prepare_from(
     wrong: &dyn Fn(Tool, &[issue::Issue]) -> ToolOutcome,
 ) -> Result<Prepared, Box<ToolOutcome>> {
     let offer = session.offer.get();
+    let call = ToolCall { input: escapes::without_escapes(&call.input), ..call };
     if let Some(tool) = offer.mcp_tool(&call.name) {
         let (name, target) = (tool.name(), Target::Mcp(Box::new(tool.clone())));
         return Ok(Prepared { target, name, note: String::new(), call, is_answered: false });
@@ -527,7 +528,6 @@ fn prepare_from(
     if let Some(raw) = call.input[UNPARSED]["raw"].as_str() {
         return Err(Box::new(issue::unparsed(tool.name(), raw)));
     }
-    let call = ToolCall { input: escapes::without_escapes(&call.input), ..call };
     let (given, mut note) = match tool {
         Tool::Grep => grep::meant(&call.input),
         Tool::TaskCreate => (task_list::meant(&call.input), String::new()),

@@ -117,12 +117,38 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
         )
     } else {
         let offer = call.session.offer.get();
-        let is_alike = |skill: &&Skill| skill.name.eq_ignore_ascii_case(name);
-        let meant = offer.skills.iter().find(is_alike);
-        let hint =
-            meant.map_or_else(String::new, |skill| format!(". Did you mean {}?", skill.name));
+        let skills = offer.skills.iter().map(|skill| skill.name.as_str());
+        let hint = meant(name, skills.chain(BUILT_IN).chain(SHOWN_ONLY));
+        let hint = hint.map_or_else(String::new, |known| format!(". Did you mean {known}?"));
         format!("Unknown skill: {name}{hint}")
     }))
+}
+
+/// How many letters of a name may be wrong.
+const MOST_WRONG: usize = 2;
+
+/// The name that is meant by one that nothing has.
+fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let near = known.map(|known| (distance(&name, &known.to_lowercase()), known));
+    let near = near.filter(|(wrong, known)| *wrong <= MOST_WRONG && *wrong < known.len());
+    near.min_by_key(|(wrong, _)| *wrong).map(|(_, known)| known)
+}
+
+/// How many letters must be added, removed or replaced to make one text of another.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, one) in from.chars().enumerate() {
+        let mut next = vec![at + 1];
+        for ((other, before), above) in to.iter().zip(&row).zip(row.iter().skip(1)) {
+            let replaced = before + usize::from(one != *other);
+            let added = next.last().copied().unwrap_or_default() + 1;
+            next.push(replaced.min(added).min(above + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 fn only_for_users(name: &str) -> ToolOutcome {
@@ -419,6 +445,15 @@ mod tests {
 
     fn skill(body: &str) -> Skill {
         super::skill("s".into(), &[], PathBuf::from("/s"), body)
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_one_is_told() {
+        let known = ["labskill", "mcp", "Deep"];
+        assert_eq!(meant("labskil", known.into_iter()), Some("labskill"));
+        assert_eq!(meant("DEEP", known.into_iter()), Some("Deep"));
+        assert_eq!(meant("app", known.into_iter()), Some("mcp"));
+        assert_eq!(meant("nosuch", known.into_iter()), None);
     }
 
     #[test]
