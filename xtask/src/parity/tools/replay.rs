@@ -159,7 +159,14 @@ fn new_session(case: &Value, kind: &str) -> anyhow::Result<Arc<Session>> {
         offer.add(Tool::Grep);
         // They named the tools that they wanted, and these were none of them.
         offer.tools.remove(&Tool::SendMessage);
-        let unnamed = [Tool::EnterWorktree, Tool::ExitWorktree, Tool::ListAgents, Tool::ToolSearch];
+        let unnamed = [
+            Tool::EnterWorktree,
+            Tool::ExitWorktree,
+            Tool::ListAgents,
+            Tool::ListMcpResources,
+            Tool::ReadMcpResource,
+            Tool::ToolSearch,
+        ];
         unnamed.iter().for_each(|tool| offer.disable(tool.name()));
     }
     let deferred = |(name, about): &(&str, &str)| Deferred {
