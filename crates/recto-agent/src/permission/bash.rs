@@ -275,8 +275,11 @@ impl Permissions {
         }
         if asks.is_empty() && script.in_background {
             let rule = Some(exact_rule(command));
-            // What rules forbid could be started behind their back.
-            let always = self.bash_rules(Behavior::Deny).next().is_some();
+            // What rules forbid could be started behind their back. And a rule that allows
+            // everything is not needed for anything else in it.
+            let everything = self.whole_tool_rule(Behavior::Allow, "Bash").is_some()
+                && !matches!(self.mode, Mode::Plan | Mode::Auto | Mode::BypassPermissions);
+            let always = everything || self.bash_rules(Behavior::Deny).next().is_some();
             let ask = Ask::plain(sentence::doubt(Doubt::Background));
             return Check::Ask(Ask { rule, always, ..ask });
         }

@@ -60,6 +60,19 @@ fn before_a_command_has_run_what_sets_a_variable_is_asked_about() {
 }
 
 #[test]
+fn a_command_in_the_background_that_needs_no_rule_is_asked_about_whatever_rules_allow() {
+    let all = permissions(json!({ "allow": ["Bash"] }), Mode::Default);
+    for command in ["ls &", "echo a & echo b", "echo x&"] {
+        assert_eq!(bash(&all, command), Verdict::Asked, "{command}");
+    }
+    for command in ["npm x &", "sleep 1 & wait", "(echo x) &"] {
+        assert_eq!(bash(&all, command), Verdict::Allowed, "{command}");
+    }
+    let bypass = permissions(json!({ "allow": ["Bash"] }), Mode::BypassPermissions);
+    assert_eq!(bash(&bypass, "ls &"), Verdict::Allowed);
+}
+
+#[test]
 fn what_only_looks_runs_and_everything_else_is_asked_about() {
     let none = permissions(json!({}), Mode::Default);
     for command in [
