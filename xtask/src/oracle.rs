@@ -25,6 +25,7 @@ use crate::repository;
 pub(crate) use client::finding;
 pub(crate) use client::namespaces;
 pub(crate) use resume::SANDBOX;
+pub(crate) use resume::node_folder;
 pub(crate) use workspace::Workspace;
 
 /// The program of a client, which is installed if it is not there yet.

@@ -5,6 +5,7 @@
 mod dialogues;
 mod hooks;
 mod permissions;
+mod record;
 mod sandbox;
 mod tools;
 
@@ -19,6 +20,7 @@ use crate::repository::say;
 
 const USAGE: &str =
     "usage: cargo xtask parity [--cases DIR] [--only tools|permissions|hooks|dialogues] [--filter TEXT]
+       cargo xtask parity record --cases DIR --out DIR [--filter TEXT] [--client VERSION]
 
   --cases DIR    a folder with recorded cases (default: fixtures/wire)
   --only KIND    one kind of cases
@@ -32,6 +34,13 @@ pub(crate) struct Selection {
 }
 
 pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
+    match words {
+        [record, inside, version, filter] if record == "record" && inside == "inside" => {
+            return record::inside(version, filter);
+        }
+        [record, rest @ ..] if record == "record" => return record::run(rest),
+        _ => {}
+    }
     if let [inside, cases, filter] = words
         && matches!(inside.as_str(), "inside" | "dialogues")
     {

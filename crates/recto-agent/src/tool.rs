@@ -21,6 +21,7 @@ mod background;
 mod bash;
 mod context;
 mod edit;
+mod escapes;
 mod glob;
 mod grep;
 mod host;
@@ -355,6 +356,7 @@ impl Tool {
         match self {
             Tool::Edit => edit::check(call),
             Tool::EnterWorktree => worktree::check_enter(call),
+            Tool::ExitPlanMode => plan_mode::check_exit(call),
             Tool::ExitWorktree => worktree::check_exit(call),
             Tool::AskUserQuestion => ask_user_question::check(call),
             Tool::Bash => bash::check(call),
@@ -425,6 +427,8 @@ pub struct Prepared {
     note: String,
     /// The call, with values of the right kinds in its input.
     pub call: ToolCall,
+    /// Whether whoever answered the question wrote the input.
+    is_answered: bool,
 }
 
 impl Prepared {
@@ -455,7 +459,9 @@ impl Prepared {
 
     /// Runs the call.
     pub async fn run(&self, session: &Session, cancel: &CancellationToken) -> ToolOutcome {
-        let call = Call { id: &self.call.id, input: &self.call.input, session, cancel };
+        let is_answered = self.is_answered;
+        let call =
+            Call { id: &self.call.id, input: &self.call.input, session, cancel, is_answered };
         let mut outcome = match &self.target {
             Target::Own(tool) => tool.run(&call).await,
             Target::Mcp(tool) => mcp::run(&call, tool).await,
@@ -493,8 +499,16 @@ pub fn prepare_answered(
     if input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty) {
         return Ok(prepared);
     }
-    let call = ToolCall { input, ..prepared.call };
-    prepare_from(call, session, &|tool, issues| issue::answered(tool.name(), issues))
+    let mut call = ToolCall { input, ..prepared.call };
+    // What nobody knows is left out.
+    if let Target::Own(tool) = prepared.target
+        && let Err(issues) = tool.schema().check(&call.input)
+    {
+        issues.iter().for_each(|issue| issue.leave_out(&mut call.input));
+    }
+    let prepared =
+        prepare_from(call, session, &|tool, issues| issue::answered(tool.name(), issues))?;
+    Ok(Prepared { is_answered: true, ..prepared })
 }
 
 fn prepare_from(
@@ -503,9 +517,10 @@ fn prepare_from(
     wrong: &dyn Fn(Tool, &[issue::Issue]) -> ToolOutcome,
 ) -> Result<Prepared, Box<ToolOutcome>> {
     let offer = session.offer.get();
+    let call = ToolCall { input: escapes::without_escapes(&call.input), ..call };
     if let Some(tool) = offer.mcp_tool(&call.name) {
         let (name, target) = (tool.name(), Target::Mcp(Box::new(tool.clone())));
-        return Ok(Prepared { target, name, note: String::new(), call });
+        return Ok(Prepared { target, name, note: String::new(), call, is_answered: false });
     }
     let Some(tool) = offer.tool(&call.name) else {
         return Err(Box::new(offer.missing(&call.name)));
@@ -530,7 +545,9 @@ fn prepare_from(
     }
     let call = ToolCall { input, ..call };
     let never = CancellationToken::new();
-    let context = Call { id: &call.id, input: &call.input, session, cancel: &never };
+    let (input, is_answered) = (&call.input, false);
+    let context = Call { id: &call.id, input, session, cancel: &never, is_answered };
     tool.check(&context)?;
-    Ok(Prepared { target: Target::Own(tool), name: tool.name().to_owned(), note, call })
+    let (target, name) = (Target::Own(tool), tool.name().to_owned());
+    Ok(Prepared { target, name, note, call, is_answered: false })
 }

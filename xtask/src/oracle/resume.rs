@@ -360,7 +360,7 @@ fn run_client(request: &Value, root: &Path, words: &Value, api: &Mock) -> anyhow
 }
 
 /// The directory above `bin/node`, unless the system's directories hold it.
-pub(super) fn node_folder() -> PathBuf {
+pub(crate) fn node_folder() -> PathBuf {
     let node = client::find("node").and_then(|node| node.canonicalize().ok());
     let folder = node.as_deref().and_then(Path::parent).and_then(Path::parent);
     match folder {

@@ -432,6 +432,15 @@ fn normal(line: &Value) -> Value {
         {
             zero_duration(info);
         }
+        // The schema of answers is the client's.
+        let errors = object.get_mut("hookErrors").and_then(Value::as_array_mut);
+        for error in errors.into_iter().flatten() {
+            if let Value::String(text) = error
+                && let Some(at) = text.find("\n\nExpected schema:")
+            {
+                text.truncate(at);
+            }
+        }
     }
     zero_duration(&mut line["attachment"]);
     if let Some(attachment) = line["attachment"].as_object_mut() {

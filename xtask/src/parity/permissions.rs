@@ -93,6 +93,10 @@ fn decide(row: &Value) -> Decision {
     let command_line = command_line(&row["cli"]);
     let mut permissions = Permissions::new(&settings, &command_line);
     permissions.ask_about_skills(asked_skills(row));
+    // Rows stand for later calls of a session, unless they say that they were its first.
+    if row["first"] != true {
+        permissions.note_command();
+    }
     let mut place = Place::new("/home/dev/app".into(), "/home/dev".into());
     let directories = Permissions::additional_directories(&settings);
     let added = directories.iter().map(String::as_str).chain(row["cli"]["addDir"].as_str());

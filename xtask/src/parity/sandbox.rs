@@ -66,7 +66,7 @@ fn copy_cases(from: &Path, to: &Path) -> anyhow::Result<()> {
 }
 
 /// The variables of the recorded runs.
-fn environment() -> Vec<String> {
+pub(super) fn environment() -> Vec<String> {
     let path = "/opt/bin:/usr/local/bin:/usr/bin:/bin";
     let variables = [
         ("HOME", "/home/dev"),

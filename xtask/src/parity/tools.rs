@@ -7,9 +7,9 @@
 //! Compared loosely: rows marked `unstable`, and the order of lines that ripgrep finds in
 //! several files, which depends on its threads.
 
-mod files;
-mod like;
-mod model;
+pub(super) mod files;
+pub(super) mod like;
+pub(super) mod model;
 mod replay;
 mod server;
 
@@ -21,6 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Selection;
+pub(super) use replay::groups;
 
 /// The client whose rows count.
 const VERSION: &str = "2.1.325";

@@ -158,6 +158,7 @@ impl Answer {
         let is_prompt = matches!(label.event, Event::UserPromptSubmit | Event::UserPromptExpansion);
         if is_prompt && answer.block.is_some() {
             answer.lines.clear();
+            answer.stream.clear();
         }
         if label.event == Event::PreToolUse {
             answer.keep_last_block(&ended);
@@ -201,8 +202,12 @@ impl Answer {
                 self.stream.push(json!({ "type": "system", "subtype": "informational", "content": format!("{} says: {message}", label.name()), "level": "notice" }));
             }
         }
-        let after = label.event == Event::PostToolBatch;
-        if let Some(reason) = stop.filter(|_| after) {
+        // After a batch one line says why the run ends.
+        let block = match &hook.effect.outcome {
+            Outcome::Block { message, .. } => Some(message),
+            _ => None,
+        };
+        if let Some(reason) = stop.or(block).filter(|_| label.event == Event::PostToolBatch) {
             self.add_stop(label, reason);
         }
         if let Some((choice, reason)) =
@@ -299,12 +304,7 @@ impl Answer {
             }
             Outcome::Block { message, by_json, .. } => {
                 self.keep_block(hook, label.event);
-                // Of what ends the run, one line says why.
-                let is_told =
-                    label.event == Event::PostToolBatch && hook.effect.output.stop.is_some();
-                if !is_told {
-                    self.add_block(label, hook, message, *by_json);
-                }
+                self.add_block(label, hook, message, *by_json);
                 // An object that decides nothing, and a code that does.
                 if hook.effect.is_object && !by_json {
                     self.add_success(label, hook, "");
@@ -328,14 +328,10 @@ impl Answer {
 
     fn add_block(&mut self, label: Label<'_>, hook: &Ran, message: &str, by_json: bool) {
         match label.event {
-            Event::PostToolBatch => self.add_stop(label, message),
             Event::PostToolUse | Event::PostToolUseFailure => {}
             // Feedback for the model is a line of its own; of an object there are both.
             Event::Stop | Event::SubagentStop if by_json => {}
             _ => return,
-        }
-        if label.event == Event::PostToolBatch {
-            return;
         }
         let command = &hook.command;
         let name = match (hook.is_callback, label.event) {
@@ -351,6 +347,7 @@ impl Answer {
         let message = match (message, label.event) {
             ("", Event::PreToolUse) => "Execution stopped by hook",
             ("", Event::PostToolUse) => "Execution stopped by PostToolUse hook",
+            ("", Event::PostToolBatch) => "Execution stopped by PostToolBatch hook",
             (message, _) => message,
         };
         // What ends a subagent is logged as what ends a turn.

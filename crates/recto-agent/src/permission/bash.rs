@@ -237,6 +237,9 @@ impl Permissions {
         if let Some(check) = self.denied_elsewhere(script, &run) {
             return check;
         }
+        if let Some(name) = &script.odd_variable {
+            return Check::Ask(Ask::plain(sentence::loop_variable(name)));
+        }
         let mut asks: Vec<(String, Ask)> = Vec::new();
         let mut sets = 0;
         for part in &script.parts {
@@ -261,10 +264,22 @@ impl Permissions {
                 return Check::Ask(Ask { rule, ..Ask::plain(text.to_owned()) });
             }
         }
+        if asks.is_empty() && script.loops_oddly {
+            return Check::Ask(Ask::plain(sentence::REQUIRES_APPROVAL.to_owned()));
+        }
+        // Which variables the shell has is not known before it has run.
+        let sets_some = script.loops || script.parts.iter().any(is_only_set);
+        if asks.is_empty() && sets_some && !self.has_run_commands {
+            let rule = Some(exact_rule(command));
+            return Check::Ask(Ask { rule, ..Ask::plain(sentence::VARIABLE_SET.to_owned()) });
+        }
         if asks.is_empty() && script.in_background {
             let rule = Some(exact_rule(command));
-            // What rules forbid could be started behind their back.
-            let always = self.bash_rules(Behavior::Deny).next().is_some();
+            // What rules forbid could be started behind their back. And a rule that allows
+            // everything is not needed for anything else in it.
+            let everything = self.whole_tool_rule(Behavior::Allow, "Bash").is_some()
+                && !matches!(self.mode, Mode::Plan | Mode::Auto | Mode::BypassPermissions);
+            let always = everything || self.bash_rules(Behavior::Deny).next().is_some();
             let ask = Ask::plain(sentence::doubt(Doubt::Background));
             return Check::Ask(Ask { rule, always, ..ask });
         }
@@ -353,9 +368,6 @@ impl Permissions {
             Some(files) => self.check_operands(&files, run, allow.is_some())?,
             None => false,
         };
-        if edits && run.loops && (allow.is_some() || !self.mode.accepts_edits()) {
-            return Err(Box::new(Ask::plain(sentence::VARIABLE_SET.to_owned())));
-        }
         if allow.is_some() {
             return Ok(());
         }
@@ -372,7 +384,9 @@ impl Permissions {
             && forms::has_safe_assignments(part)
             && name.is_some_and(|name| EDITS.contains(&name))
             && (name != Some("touch") || is_plain_touch(part));
-        if accepted || read_only::is_read_only(part) {
+        // With variables that are not known, nothing is known to only look.
+        let is_known = self.has_run_commands || !run.loops;
+        if accepted || (is_known && read_only::is_read_only(part)) {
             return Ok(());
         }
         match name {

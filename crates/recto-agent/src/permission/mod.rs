@@ -68,6 +68,8 @@ pub struct Permissions {
     no_prompts: bool,
     block_writes_outside: bool,
     asked_skills: Vec<String>,
+    /// Whether the session has run a command: which variables its shell has is not known before.
+    has_run_commands: bool,
 }
 
 /// A call of a tool.
@@ -100,7 +102,20 @@ impl Permissions {
             .is_some_and(|(value, _)| value == true);
         let mode = Mode::at_start(command_line.mode, settings);
         let asked_skills = Vec::new();
-        Permissions { rules, mode, no_prompts, block_writes_outside, asked_skills }
+        let has_run_commands = false;
+        Permissions {
+            rules,
+            mode,
+            no_prompts,
+            block_writes_outside,
+            asked_skills,
+            has_run_commands,
+        }
+    }
+
+    /// A command has run, so that variables of the shell are known from now on.
+    pub fn note_command(&mut self) {
+        self.has_run_commands = true;
     }
 
     /// The directories that settings add to the working directories, as they are written.
@@ -269,6 +284,7 @@ impl Permissions {
             no_prompts: false,
             block_writes_outside: false,
             asked_skills: Vec::new(),
+            has_run_commands: true,
         };
         only.whole_tool_rule(Behavior::Allow, call.tool).is_some()
             || only.content_rule_matches(call, place)
@@ -284,6 +300,7 @@ impl Permissions {
             no_prompts: false,
             block_writes_outside: false,
             asked_skills: Vec::new(),
+            has_run_commands: true,
         };
         !command.split(|c: char| !c.is_alphanumeric()).any(moves)
             && matches!(none.check_bash(command, place), Check::Allow(_))

@@ -19,7 +19,57 @@ fn bash(permissions: &Permissions, command: &str) -> Verdict {
 
 fn permissions(rules: Value, mode: Mode) -> Permissions {
     let command_line = CommandLine { mode: Some(mode), ..CommandLine::default() };
-    Permissions::new(&settings(rules), &command_line)
+    let mut permissions = Permissions::new(&settings(rules), &command_line);
+    permissions.note_command();
+    permissions
+}
+
+#[test]
+fn before_a_command_has_run_what_sets_a_variable_is_asked_about() {
+    let rules = json!({ "allow": ["Bash(npm:*)"] });
+    let command_line = CommandLine::default();
+    let mut fresh = Permissions::new(&settings(rules), &command_line);
+    let loops = [
+        "for i in 1; do npm x; done",
+        "for i in a b; do ls; done",
+        "npm x; for i in *; do npm y; done",
+    ];
+    for command in loops {
+        assert_eq!(bash(&fresh, command), Verdict::Asked, "{command}");
+    }
+    for command in ["while true; do npm x; done", "if npm x; then npm y; fi", "npm x"] {
+        assert_eq!(bash(&fresh, command), Verdict::Allowed, "{command}");
+    }
+    assert_eq!(bash(&fresh, "x=1"), Verdict::Asked);
+    fresh.note_command();
+    for command in loops {
+        assert_eq!(bash(&fresh, command), Verdict::Allowed, "{command}");
+    }
+    let odd = [
+        "for PATH in a b; do ls; done",
+        "for LD_PRELOAD in a; do npm x; done",
+        "for _ in a b; do ls; done",
+        "for i in a b; do cd src; done",
+        "for i in a b; do ls | cat; done",
+        "for i in a b; do npm $i; done",
+        "for i in a b; do npm x; evil; done",
+    ];
+    for command in odd {
+        assert_eq!(bash(&fresh, command), Verdict::Asked, "{command}");
+    }
+}
+
+#[test]
+fn a_command_in_the_background_that_needs_no_rule_is_asked_about_whatever_rules_allow() {
+    let all = permissions(json!({ "allow": ["Bash"] }), Mode::Default);
+    for command in ["ls &", "echo a & echo b", "echo x&"] {
+        assert_eq!(bash(&all, command), Verdict::Asked, "{command}");
+    }
+    for command in ["npm x &", "sleep 1 & wait", "(echo x) &"] {
+        assert_eq!(bash(&all, command), Verdict::Allowed, "{command}");
+    }
+    let bypass = permissions(json!({ "allow": ["Bash"] }), Mode::BypassPermissions);
+    assert_eq!(bash(&bypass, "ls &"), Verdict::Allowed);
 }
 
 #[test]
@@ -286,7 +336,6 @@ fn what_a_command_reads_and_writes_is_seen_through_wrappers_and_spellings() {
         "cd src && git status",
         "cd ~/app && git log",
         "ps aux --sort=-%mem",
-        "for f in a b; do touch x; done",
         "> a",
         "a*c",
         "echo a\\ b",

@@ -219,6 +219,7 @@ pub(crate) fn doubt(doubt: Doubt) -> String {
         Doubt::Function => unchecked("A function definition"),
         Doubt::Case => unchecked("A case statement"),
         Doubt::Counting => unchecked("A counting for loop"),
+        Doubt::ForLoop => unchecked("A for or select loop"),
         Doubt::Braces => "Brace expansion".to_owned(),
         Doubt::EscapedBlank => "Contains backslash-escaped whitespace".to_owned(),
         Doubt::OddBlank => "Contains Unicode whitespace".to_owned(),
@@ -241,6 +242,10 @@ pub(crate) fn doubt(doubt: Doubt) -> String {
         Doubt::OddCharacters => unchecked("A control or invisible character"),
         Doubt::NotUnderstood => REQUIRES_APPROVAL.to_owned(),
     }
+}
+
+pub(crate) fn loop_variable(name: &str) -> String {
+    format!("{name} as loop variable bypasses assignment validation")
 }
 
 pub(crate) fn evaluates(name: &str) -> String {

@@ -337,14 +337,16 @@ fn result(session: &Session, request: &AgentRequest, done: &AgentDone) -> ToolOu
     let has_totals = !WITHOUT_TOTALS.contains(&request.kind.as_str());
     let used = used_tools(session, &done.calls);
     let (report, warning) = handback::neutral(&done.text);
-    let notes: Vec<String> = note(session, &used).into_iter().chain(warning).collect();
+    let is_blank = report.trim().is_empty();
+    // What says nothing stands on nothing.
+    let tools = if is_blank { None } else { note(session, &used) };
+    let notes: Vec<String> = tools.into_iter().chain(warning).collect();
     let mut text = String::new();
     for note in &notes {
         text += &indented(note);
         text.push('\n');
     }
     text += FRAME;
-    let is_blank = report.trim().is_empty();
     text += &indented(if is_blank { NOTHING_SAID } else { &report });
     if has_totals {
         let how = match can_continue {

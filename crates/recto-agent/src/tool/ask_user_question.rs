@@ -51,6 +51,7 @@ pub(super) fn wrong(tool: &str, issues: &[Issue]) -> ToolOutcome {
         return outcome;
     }
     let list = issue::listed(issues);
+    let lines = issue::told(tool, issues).unwrap_or_else(|| list.clone());
     let text = format!(
         "InputValidationError: This call included a question with fewer than 2 options, so it was \
          rejected and the person never saw it. A question with a single option has no decision in \
@@ -58,7 +59,7 @@ pub(super) fn wrong(tool: &str, issues: &[Issue]) -> ToolOutcome {
          one path you were going to offer as the approach you are taking, then continue with the \
          task. If this call also contained questions with 2 to 4 options (each with distinct \
          labels), you may re-ask those questions alone in a new call. Ask a question only when \
-         the person has at least two genuinely distinct choices.\n\n{list}"
+         the person has at least two genuinely distinct choices.\n\n{lines}"
     );
     ToolOutcome::tagged(&text, format!("InputValidationError: {list}"))
 }
@@ -98,23 +99,14 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
         }
     }
     let structured = Value::Object(structured);
-    let answers = given_answers(&questions, &answers);
-    if answers.is_empty() {
+    let annotations = call.input.get("annotations").cloned().unwrap_or_default();
+    let given = given_answers(&questions, &answers, &annotations);
+    if given.is_empty() {
         return ToolOutcome::text("The user did not answer the questions.", structured);
     }
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let spelled = |value: &Value| match value.as_array() {
-        Some(several) => several.iter().map(text).collect::<Vec<_>>().join(","),
-        None => text(value),
-    };
-    let told: Vec<String> = answers
-        .iter()
-        .map(|(question, answer)| format!("\"{question}\"=\"{}\"", spelled(answer)))
-        .collect();
+    let told: Vec<String> = given.iter().map(Given::told).collect();
     let told = told.join(", ");
-    let are_choices =
-        answers.iter().all(|(question, answer)| is_choice(&questions, question, answer));
-    let text = if are_choices {
+    let text = if given.iter().all(|one| one.is_choice(&questions)) {
         format!(
             "Your questions have been answered: {told}. You can now continue with these answers \
              in mind."
@@ -128,13 +120,61 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     ToolOutcome::text(text, structured)
 }
 
+/// What a user said to a question.
+struct Given<'a> {
+    question: &'a str,
+    answer: Option<&'a Value>,
+    /// What the chosen option would look like.
+    preview: &'a str,
+    notes: &'a str,
+}
+
+impl Given<'_> {
+    fn told(&self) -> String {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let answer = match self.answer {
+            Some(Value::Array(several)) => several.iter().map(text).collect::<Vec<_>>().join(","),
+            Some(one) => text(one),
+            None => String::new(),
+        };
+        let mut told = match self.answer {
+            Some(_) => format!("\"{}\"=\"{answer}\"", self.question),
+            None => format!("\"{}\"=(no option selected)", self.question),
+        };
+        if !self.preview.is_empty() {
+            told += &format!(" selected preview:\n{}", self.preview);
+        }
+        if !self.notes.is_empty() {
+            told += &format!(" notes: {}", self.notes);
+        }
+        told
+    }
+
+    /// Whether it is made of labels of the question, and of nothing else.
+    fn is_choice(&self, questions: &Value) -> bool {
+        self.notes.is_empty()
+            && self.answer.is_some_and(|answer| is_choice(questions, self.question, answer))
+    }
+}
+
 /// The answers in the order of the questions. What nobody asked is no answer, and neither is
-/// nothing.
-fn given_answers(questions: &Value, answers: &Map<String, Value>) -> Vec<(String, Value)> {
+/// nothing, unless there are notes.
+fn given_answers<'a>(
+    questions: &'a Value,
+    answers: &'a Map<String, Value>,
+    annotations: &'a Value,
+) -> Vec<Given<'a>> {
     let asked = questions.as_array().into_iter().flatten();
     let texts = asked.filter_map(|one| one.get("question")?.as_str());
-    let given = texts.filter_map(|text| Some((text.to_owned(), answers.get(text)?.clone())));
-    given.filter(|(_, answer)| answer.as_str() != Some("")).collect()
+    let given = texts.map(|question| {
+        let note = |name: &str| {
+            let note = annotations.get(question).and_then(|about| about.get(name)?.as_str());
+            note.unwrap_or_default()
+        };
+        let answer = answers.get(question).filter(|answer| answer.as_str() != Some(""));
+        Given { question, answer, preview: note("preview"), notes: note("notes") }
+    });
+    given.filter(|one| one.answer.is_some() || !one.notes.is_empty()).collect()
 }
 
 /// Whether an answer is made of labels of its question.

@@ -15,6 +15,8 @@ pub(super) struct Call<'a> {
     pub(super) session: &'a Session,
     /// Ends the call early.
     pub(super) cancel: &'a CancellationToken,
+    /// Whether whoever answered the question wrote the input.
+    pub(super) is_answered: bool,
 }
 
 impl Call<'_> {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::context::Call;
+use super::escapes::unescaped;
 use super::outcome::ToolOutcome;
 use super::patch;
 use super::path;
@@ -87,43 +88,6 @@ impl Mismatch {
 /// Whether characters of a text can be spelled as escapes, or are.
 fn has_other_form(text: &str) -> bool {
     !text.is_ascii() || unescaped(text) != text
-}
-
-/// The text with characters in place of `\uXXXX`.
-fn unescaped(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once("\\u") {
-        plain.push_str(before);
-        match escape(behind) {
-            Some((c, left)) => {
-                plain.push(c);
-                rest = left;
-            }
-            None => {
-                plain.push_str("\\u");
-                rest = behind;
-            }
-        }
-    }
-    plain.push_str(rest);
-    plain
-}
-
-/// The character whose escape goes on with these digits, and what is behind it.
-fn escape(text: &str) -> Option<(char, &str)> {
-    let unit = |text: &str| {
-        let digits = text.get(..4).filter(|it| it.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let (first, rest) = (unit(text)?, text.get(4..)?);
-    if let Some(c) = char::from_u32(first.into()) {
-        return Some((c, rest));
-    }
-    // A character of two halves.
-    let second = rest.strip_prefix("\\u")?;
-    let c = char::decode_utf16([first, unit(second)?]).next()?.ok()?;
-    Some((c, second.get(4..)?))
 }
 
 /// The text with `\uXXXX` in place of characters that are not ASCII.

@@ -27,6 +27,8 @@ enum Line {
         received: &'static str,
     },
     Unexpected(Vec<String>),
+    /// None of the lists of words has it.
+    NoForm,
     /// None of the above: only the list tells.
     Other,
 }
@@ -95,7 +97,7 @@ impl Issue {
             "path": spelled(path),
             "message": "Invalid input",
         });
-        Issue { path: path.to_vec(), line: Line::Other, detail }
+        Issue { path: path.to_vec(), line: Line::NoForm, detail }
     }
 
     pub(super) fn not_a_url(path: &[Step]) -> Issue {
@@ -165,6 +167,15 @@ impl Issue {
             "message": format!("Too big: expected array to have <={max} items"),
         });
         Issue { path: path.to_vec(), line: Line::Other, detail }
+    }
+
+    /// Takes fields of an input out that it is about, if nobody knows them.
+    pub(super) fn leave_out(&self, input: &mut Value) {
+        if let (Line::Unexpected(names), true) = (&self.line, self.path.is_empty())
+            && let Some(fields) = input.as_object_mut()
+        {
+            names.iter().for_each(|name| drop(fields.shift_remove(name)));
+        }
     }
 
     pub(super) fn path(&self) -> &[Step] {
@@ -266,7 +277,7 @@ pub(super) fn answered(tool: &str, issues: &[Issue]) -> ToolOutcome {
 }
 
 /// The issues with a line each, if one of them has a line.
-fn told(tool: &str, issues: &[Issue]) -> Option<String> {
+pub(super) fn told(tool: &str, issues: &[Issue]) -> Option<String> {
     let mut missing = Vec::new();
     let mut types = Vec::new();
     let mut unexpected = Vec::new();
@@ -283,6 +294,10 @@ fn told(tool: &str, issues: &[Issue]) -> Option<String> {
             Line::Unexpected(names) => unexpected.extend(
                 names.iter().map(|name| format!("An unexpected parameter `{name}` was provided")),
             ),
+            Line::NoForm => others.push(format!(
+                "The parameter `{}` matches none of the accepted forms",
+                issue.name()
+            )),
             Line::Other => others.push(format!(
                 "The parameter `{}` is invalid: {}",
                 issue.name(),

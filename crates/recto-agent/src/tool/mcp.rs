@@ -230,7 +230,12 @@ pub(super) async fn fitted(
         }
     };
     if text.len() as u64 <= MOST_TOKENS || call.session.count_tokens(&text).await <= MOST_TOKENS {
-        return outcome;
+        let kept = match &outcome.content {
+            Content::Blocks(blocks) => overflow::keep_long_blocks(call.session, blocks, call.id),
+            Content::Text(_) => None,
+        };
+        let content = kept.map_or(outcome.content, Content::Text);
+        return ToolOutcome { content, ..outcome };
     }
     let (server, name) = (file_name(server), file_name(tool));
     let name = format!("mcp-{server}-{name}-{}", call.session.ids.temporary());

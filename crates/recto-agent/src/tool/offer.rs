@@ -87,6 +87,8 @@ pub struct Skill {
     pub model: Option<String>,
     /// `argument-hint`: what it takes.
     pub hint: String,
+    /// `disable-model-invocation`: only users launch it.
+    pub is_for_users: bool,
 }
 
 impl Skill {
@@ -221,7 +223,11 @@ impl Offer {
     pub(super) fn missing(&self, name: &str) -> ToolOutcome {
         let mut text = format!("{NO_TOOL}{name}");
         let other_case = self.tools.iter().find(|tool| tool.name().eq_ignore_ascii_case(name));
-        if self.withheld.contains(name) {
+        // They are there while a server has resources.
+        let is_of_servers = [Tool::ListMcpResources, Tool::ReadMcpResource]
+            .iter()
+            .any(|tool| tool.name() == name && !self.disabled.contains(name));
+        if self.withheld.contains(name) || is_of_servers {
             text += &format!(
                 ". {name} is not among the tools available here. Continue with the tools you have."
             );

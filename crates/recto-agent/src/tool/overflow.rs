@@ -5,10 +5,15 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::outcome::Content;
 use super::outcome::ToolOutcome;
 use super::path;
 use super::session::Session;
+
+/// Texts of a server with more characters go to a file.
+const MOST_IN_BLOCKS: usize = 50_000;
 
 /// How much of it the model sees.
 const PREVIEW: usize = 2000;
@@ -34,6 +39,18 @@ pub(super) fn keep_text(session: &Session, text: &str, name: &str) -> io::Result
     let to = place(session, name)?;
     fs::write(&to, text)?;
     Ok(to)
+}
+
+/// Keeps blocks of texts that are too long together, and gives what stands for them.
+pub(super) fn keep_long_blocks(session: &Session, blocks: &[Value], name: &str) -> Option<String> {
+    let texts = blocks.iter().map(|block| block.get("text").and_then(Value::as_str));
+    let texts: Vec<&str> = texts.collect::<Option<_>>()?;
+    let count: usize = texts.iter().map(|text| text.encode_utf16().count()).sum();
+    if count <= MOST_IN_BLOCKS {
+        return None;
+    }
+    let text = serde_json::to_string_pretty(blocks).ok()?;
+    keep_beside(&text, &session.places.results(), &format!("{name}.json")).ok()
 }
 
 /// Keeps a text in a folder, and gives what stands for it.

@@ -26,26 +26,66 @@ pub(super) const SCHEMA: Schema = Schema::open(&[
 ]);
 
 /// Commands of the client itself, which users type and models cannot call.
-const BUILT_IN: [&str; 15] = [
-    "add-dir",
+const BUILT_IN: [&str; 11] = [
     "agents",
+    "checkpoint",
     "clear",
     "compact",
-    "config",
     "context",
+    "keybindings",
+    "new",
+    "output-style",
+    "reload-plugins",
+    "reset",
+    "rewind",
+];
+
+/// Commands that show something to the user.
+const SHOWN_ONLY: [&str; 43] = [
+    "add-dir",
+    "allowed-tools",
+    "branch",
+    "btw",
+    "bug",
+    "color",
+    "config",
+    "continue",
+    "copy",
     "cost",
+    "diff",
+    "effort",
+    "exit",
     "export",
+    "fast",
+    "feedback",
+    "fork",
+    "help",
     "hooks",
+    "ide",
     "login",
     "logout",
     "mcp",
     "memory",
+    "mobile",
+    "model",
+    "passes",
     "permissions",
+    "plan",
+    "plugin",
+    "quit",
+    "release-notes",
+    "rename",
     "resume",
+    "sandbox",
+    "settings",
+    "skills",
+    "stats",
+    "status",
+    "tasks",
+    "terminal-setup",
+    "theme",
+    "usage",
 ];
-
-/// Commands that show something to the user.
-const SHOWN_ONLY: [&str; 2] = ["help", "model"];
 
 fn wanted<'a>(call: &'a Call<'_>) -> &'a str {
     let name = call.text("skill").trim();
@@ -62,8 +102,8 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
     if name.is_empty() {
         return Err(ToolOutcome::refused(format!("Invalid skill format: {}", call.text("skill"))));
     }
-    if find(call).is_some() {
-        return Ok(());
+    if let Some(skill) = find(call) {
+        return if skill.is_for_users { Err(only_for_users(name)) } else { Ok(()) };
     }
     Err(ToolOutcome::refused(if BUILT_IN.contains(&name) {
         format!(
@@ -77,12 +117,46 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
         )
     } else {
         let offer = call.session.offer.get();
-        let is_alike = |skill: &&Skill| skill.name.eq_ignore_ascii_case(name);
-        let meant = offer.skills.iter().find(is_alike);
-        let hint =
-            meant.map_or_else(String::new, |skill| format!(". Did you mean {}?", skill.name));
+        let skills = offer.skills.iter().map(|skill| skill.name.as_str());
+        let hint = meant(name, skills.chain(BUILT_IN).chain(SHOWN_ONLY));
+        let hint = hint.map_or_else(String::new, |known| format!(". Did you mean {known}?"));
         format!("Unknown skill: {name}{hint}")
     }))
+}
+
+/// How many letters of a name may be wrong.
+const MOST_WRONG: usize = 2;
+
+/// The name that is meant by one that nothing has.
+fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let near = known.map(|known| (distance(&name, &known.to_lowercase()), known));
+    let near = near.filter(|(wrong, known)| *wrong <= MOST_WRONG && *wrong < known.len());
+    near.min_by_key(|(wrong, _)| *wrong).map(|(_, known)| known)
+}
+
+/// How many letters must be added, removed or replaced to make one text of another.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, one) in from.chars().enumerate() {
+        let mut next = vec![at + 1];
+        for ((other, before), above) in to.iter().zip(&row).zip(row.iter().skip(1)) {
+            let replaced = before + usize::from(one != *other);
+            let added = next.last().copied().unwrap_or_default() + 1;
+            next.push(replaced.min(added).min(above + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+fn only_for_users(name: &str) -> ToolOutcome {
+    ToolOutcome::refused(format!(
+        "Skill {name} cannot be used with Skill tool due to disable-model-invocation. Ask the user \
+         to run /{name} themselves — it cannot be invoked via the Skill tool. Do not replicate \
+         this skill's workflow by other means — it is reserved for explicit user invocation."
+    ))
 }
 
 pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
@@ -210,6 +284,7 @@ fn skill(name: String, fields: &[(String, String)], directory: PathBuf, body: &s
         has_hooks: field(fields, "hooks").is_some(),
         model: field(fields, "model").filter(|model| model != "inherit"),
         hint: field(fields, "argument-hint").unwrap_or_default(),
+        is_for_users: field(fields, "disable-model-invocation").as_deref() == Some("true"),
     }
 }
 
@@ -370,6 +445,15 @@ mod tests {
 
     fn skill(body: &str) -> Skill {
         super::skill("s".into(), &[], PathBuf::from("/s"), body)
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_one_is_told() {
+        let known = ["labskill", "mcp", "Deep"];
+        assert_eq!(meant("labskil", known.into_iter()), Some("labskill"));
+        assert_eq!(meant("DEEP", known.into_iter()), Some("Deep"));
+        assert_eq!(meant("app", known.into_iter()), Some("mcp"));
+        assert_eq!(meant("nosuch", known.into_iter()), None);
     }
 
     #[test]

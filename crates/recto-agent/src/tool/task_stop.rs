@@ -17,7 +17,8 @@ pub(super) const SCHEMA: Schema = Schema::closed(&[
 ]);
 
 fn wanted<'a>(call: &'a Call<'_>) -> Option<&'a str> {
-    call.optional("task_id").or_else(|| call.optional("shell_id"))
+    let given = |name| call.optional(name).filter(|id| !id.is_empty());
+    given("task_id").or_else(|| given("shell_id"))
 }
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Tool;
 use super::context::Call;
+use super::offer::Offer;
 use super::outcome::Note;
 use super::outcome::ToolOutcome;
 use super::schema::Field;
@@ -79,11 +80,16 @@ fn found(call: &Call<'_>, query: &str) -> Vec<String> {
         return Vec::new();
     }
     let offer = call.session.offer.get();
+    if let Some(name) = named(&offer, query) {
+        return vec![name];
+    }
     let mut found: Vec<(usize, &str)> = Vec::new();
-    for tool in &offer.deferred {
-        if tool.name.eq_ignore_ascii_case(query) {
-            return vec![tool.name.clone()];
-        }
+    if query.starts_with("mcp__") {
+        let names = offer.deferred.iter().map(|tool| tool.name.as_str());
+        found.extend(names.filter(|name| name.starts_with(query)).map(|name| (0, name)));
+    }
+    let rest = offer.deferred.iter().filter(|_| found.is_empty());
+    for tool in rest.collect::<Vec<_>>() {
         let parts = name_parts(&tool.name);
         let about = tool.about.to_lowercase();
         let in_name = |word: &str| parts.iter().any(|part| part.contains(word));
@@ -109,8 +115,15 @@ fn found(call: &Call<'_>, query: &str) -> Vec<String> {
             found.push((score, &tool.name));
         }
     }
-    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    found.sort_by_key(|(score, name)| (std::cmp::Reverse(*score), *name));
     found.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+/// The tool whose name a query is, deferred or not.
+fn named(offer: &Offer, query: &str) -> Option<String> {
+    let deferred = offer.deferred.iter().map(|tool| tool.name.as_str());
+    let mut names = deferred.chain(offer.tools.iter().map(|tool| tool.name()));
+    names.find(|name| name.eq_ignore_ascii_case(query)).map(str::to_owned)
 }
 
 impl Session {
@@ -134,10 +147,10 @@ pub(super) fn not_loaded(tool: Tool) -> String {
     )
 }
 
-/// `mcp__lab__echo` and `CronList` in small words.
+/// `mcp__lab__echo` and `CronList` in small words; that a tool is a server's is no word.
 fn name_parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
-    for c in name.chars() {
+    for c in name.strip_prefix("mcp__").unwrap_or(name).chars() {
         if c == '_' || c == '-' || c.is_uppercase() {
             parts.push(String::new());
         }

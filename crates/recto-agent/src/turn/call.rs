@@ -30,6 +30,7 @@ use crate::hook::Facts;
 use crate::hook::PermissionAnswer;
 use crate::permission::Call;
 use crate::permission::Decision;
+use crate::permission::Mode;
 use crate::permission::PermissionUpdate;
 use crate::permission::Permissions;
 use crate::permission::Reason;
@@ -145,6 +146,10 @@ impl Calling {
             };
             return finished;
         }
+        // A host may have changed the mode.
+        if lock(&self.shared.permissions).mode == Mode::Plan && !self.tools.is_planning() {
+            self.tools.set_planning(true, None);
+        }
         let prepared = match prepare(finished.call.clone(), &self.tools) {
             Ok(prepared) => prepared,
             Err(outcome) => {
@@ -217,6 +222,9 @@ impl Calling {
         let began = Instant::now();
         finished.has_run = true;
         finished.outcome = prepared.run(&self.tools, &self.cancel).await;
+        if prepared.tool() == Some(Tool::Bash) {
+            lock(&self.shared.permissions).note_command();
+        }
         if let Some(outcome) = self.run_again(&prepared, &finished.outcome).await {
             finished.outcome = outcome;
         }

@@ -53,7 +53,7 @@ impl Conversation {
             let note = format!("Kinds of subagents for the Agent tool:\n{}", lines.join("\n"));
             transcript.attachment(&attachment, Some((&note, "system")))?;
         }
-        let skills = &offer.skills;
+        let skills: Vec<_> = offer.skills.iter().filter(|skill| !skill.is_for_users).collect();
         if offer.tools.contains(&Tool::Skill) && !skills.is_empty() {
             let lines: Vec<String> =
                 skills.iter().map(|skill| format!("- {}: {}", skill.name, skill.about)).collect();

@@ -1,11 +1,13 @@
 //! The files of a case: those that it begins with, and those that it changed.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 use std::time::SystemTime;
 
@@ -19,11 +21,14 @@ use sha2::Digest as _;
 use super::like;
 use super::like::Bindings;
 
-pub(super) const HOME: &str = "/home/dev";
-pub(super) const APP: &str = "/home/dev/app";
+pub(in crate::parity) const HOME: &str = "/home/dev";
+pub(in crate::parity) const APP: &str = "/home/dev/app";
+
+/// Files with more bytes are recorded by their length and hash.
+const LARGE: usize = 40_000;
 
 /// Empties a directory.
-pub(super) fn empty(directory: &Path) {
+pub(in crate::parity) fn empty(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -46,12 +51,38 @@ fn open_up(directory: &Path) {
 }
 
 /// Where a path of a recording is.
-pub(super) fn place(path: &str) -> PathBuf {
+pub(in crate::parity) fn place(path: &str) -> PathBuf {
     Path::new(APP).join(path)
 }
 
+/// Makes the directory of a case, with what is in it.
+pub(in crate::parity) fn prepare(setup: &Value) -> anyhow::Result<()> {
+    fs::create_dir_all(APP)?;
+    empty(Path::new(APP));
+    write(&setup["home"])?;
+    write(&setup["files"])?;
+    for command in setup["prepare"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(APP).status().context("cannot run sh")?;
+    }
+    Ok(())
+}
+
+/// Something that happens outside between calls.
+pub(in crate::parity) fn change(what: &Value) -> anyhow::Result<()> {
+    write(&what["write"])?;
+    for name in what["remove"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let path = place(name);
+        if path.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
+    }
+    for (name, seconds) in what["utime"].as_object().into_iter().flatten() {
+        set_time(&place(name), seconds.as_f64().unwrap_or_default())?;
+    }
+    Ok(())
+}
+
 /// Writes the files of `setup.files` or `setup.home`.
-pub(super) fn write(files: &Value) -> anyhow::Result<()> {
+pub(in crate::parity) fn write(files: &Value) -> anyhow::Result<()> {
     let mut directories = Vec::new();
     for (name, file) in files.as_object().into_iter().flatten() {
         let path = place(name);
@@ -101,7 +132,7 @@ fn adjust(path: &Path, file: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn set_time(path: &Path, seconds: f64) -> anyhow::Result<()> {
+pub(in crate::parity) fn set_time(path: &Path, seconds: f64) -> anyhow::Result<()> {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs_f64(seconds);
     fs::File::open(path)?.set_modified(time)?;
     Ok(())
@@ -115,14 +146,66 @@ enum Entry {
     File { bytes: Vec<u8>, mode: u32 },
 }
 
+impl Entry {
+    /// As a recording tells it.
+    fn told(&self) -> Value {
+        let (bytes, mode) = match self {
+            Entry::Directory => return json!({"dir": true}),
+            Entry::Link(target) => return json!({"link": target}),
+            Entry::File { bytes, mode } => (bytes, mode),
+        };
+        let mut told = serde_json::Map::new();
+        match std::str::from_utf8(bytes) {
+            _ if bytes.len() > LARGE => {
+                let part = |bytes: &[u8]| Value::from(String::from_utf8_lossy(bytes).into_owned());
+                told.insert("bytes".into(), bytes.len().into());
+                let hash = sha2::Sha256::digest(bytes);
+                let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+                told.insert("sha256".into(), hash.into());
+                told.insert("head".into(), part(bytes.get(..300).unwrap_or_default()));
+                told.insert(
+                    "tail".into(),
+                    part(bytes.get(bytes.len() - 300..).unwrap_or_default()),
+                );
+            }
+            Ok(text) => drop(told.insert("text".into(), text.into())),
+            Err(_) => drop(told.insert("base64".into(), BASE64_STANDARD.encode(bytes).into())),
+        }
+        if *mode != 0o644 {
+            told.insert("mode".into(), format!("{mode:o}").into());
+        }
+        Value::Object(told)
+    }
+}
+
+/// Whether a recording tells of a path: not of what the client keeps for itself.
+fn is_recorded(path: &str) -> bool {
+    if let Some(own) = path.strip_prefix("/home/dev/.claude/") {
+        let parts: Vec<&str> = own.split('/').collect();
+        return matches!(
+            parts.as_slice(),
+            ["plans" | "tasks", ..] | ["projects", _, _, "tool-results", _, ..]
+        );
+    }
+    if path.starts_with("/tmp/cc-") {
+        return false;
+    }
+    if path.starts_with("/tmp/claude-") {
+        return path.ends_with(".output");
+    }
+    let is_own = |name: &str| path == name || path.starts_with(&format!("{name}/"));
+    let own = ["/home/dev/.claude", "/home/dev/.cache", "/home/dev/.local", "/home/dev/.npm"];
+    !(own.iter().any(|name| is_own(name)) || path.starts_with("/home/dev/.claude.json"))
+}
+
 /// The files of the sandbox.
 #[derive(Debug, Default)]
-pub(super) struct Snapshot {
+pub(in crate::parity) struct Snapshot {
     entries: BTreeMap<String, Entry>,
 }
 
 impl Snapshot {
-    pub(super) fn take() -> Snapshot {
+    pub(in crate::parity) fn take() -> Snapshot {
         let mut snapshot = Snapshot::default();
         for root in [HOME, "/tmp"] {
             snapshot.walk(Path::new(root));
@@ -156,8 +239,21 @@ impl Snapshot {
         }
     }
 
+    /// What changed since then, as a recording tells it.
+    pub(in crate::parity) fn changes(&self, before: &Snapshot) -> Value {
+        let mut changes = serde_json::Map::new();
+        let names: BTreeSet<&String> = self.entries.keys().chain(before.entries.keys()).collect();
+        for name in names.into_iter().filter(|name| is_recorded(name)) {
+            let (now, then) = (self.entries.get(name), before.entries.get(name));
+            if now != then {
+                changes.insert(name.clone(), now.map_or(Value::Null, Entry::told));
+            }
+        }
+        Value::Object(changes)
+    }
+
     /// How the changes since then differ from the recorded ones, or nothing.
-    pub(super) fn difference(
+    pub(in crate::parity) fn difference(
         &self,
         before: &Snapshot,
         recorded: &Value,

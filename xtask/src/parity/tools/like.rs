@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::Digest as _;
 
 /// Fields whose values are those of the run.
-const DURATIONS: [&str; 5] =
+pub(in crate::parity) const DURATIONS: [&str; 5] =
     ["durationMs", "duration_ms", "totalDurationMs", "durationSeconds", "originalDurationMs"];
 
 /// Fields that hold a hash of the client's own making.
@@ -15,7 +15,7 @@ const OPAQUE: [&str; 1] = ["harnessSectionHash"];
 
 /// What the placeholders of a case stand for.
 #[derive(Debug, Default)]
-pub(super) struct Bindings {
+pub(in crate::parity) struct Bindings {
     values: BTreeMap<String, String>,
 }
 
@@ -152,7 +152,7 @@ struct Pattern {
 /// A recorded text as a pattern; nothing if it is plain.
 fn pattern(recorded: &str, bindings: &Bindings) -> Option<Pattern> {
     let placeholder = Regex::new(
-        r"<((?:task|tool|agent|cell|uuid)-\d+|session|output|n|plan|time)>|\[client text removed: \d+ chars[^\]]*\]",
+        r"<((?:task|tool|agent|cell|uuid)-\d+|session|output|n|plan|time)>|\[client text removed: [^\]]*\]",
     )
     .ok()?;
     if !placeholder.is_match(recorded) {

@@ -19,7 +19,7 @@ pub(super) fn tokens(text: &str) -> u64 {
 }
 
 /// The steps that a prompt names.
-fn steps(prompt: &str) -> Value {
+pub(in crate::parity) fn steps(prompt: &str) -> Value {
     let text = |said: &str| json!([{"blocks": [{"t": "text", "text": said}]}]);
     if let Some((_, steps)) = prompt.split_once("LABJSON:") {
         let mut values = serde_json::Deserializer::from_str(steps).into_iter::<Value>();
@@ -71,8 +71,7 @@ pub(super) async fn run(request: &AgentRequest, session: &Session) -> AgentRepor
         if blocks.is_empty() {
             continue;
         }
-        let output: u64 =
-            20 + blocks.iter().map(|block| python_length(&spelled(block)) / 4).sum::<u64>();
+        let output = output_tokens(&blocks);
         let texts = blocks.iter().filter(|block| block["t"] == "text");
         if let Some(said) = texts.filter_map(|block| block["text"].as_str()).next_back() {
             text = said.to_owned();
@@ -110,6 +109,11 @@ async fn call(block: &Value, request: &AgentRequest, session: &Session) -> Agent
         }
     };
     AgentCall::of(&name, input, &outcome)
+}
+
+/// What the recorded endpoint counted for an answer.
+pub(in crate::parity) fn output_tokens(blocks: &[Value]) -> u64 {
+    20 + blocks.iter().map(|block| python_length(&spelled(block)) / 4).sum::<u64>()
 }
 
 /// A block as the endpoint sent it.

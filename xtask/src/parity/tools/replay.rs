@@ -83,23 +83,23 @@ impl Family {
 pub(super) async fn run(case: &Value, family: &mut Family) -> anyhow::Result<Option<String>> {
     let id = case["id"].as_str().unwrap_or_default();
     let kind = id.split('/').next().unwrap_or_default().to_owned();
-    let is_continued = kind == "task";
+    // Tasks were recorded in one session, unless they name another one.
+    let is_continued = kind == "task" && case["session"] == family.recorded_in;
+    if kind == "task" {
+        family.recorded_in = case["session"].clone();
+    }
     if !is_continued || family.session.is_none() {
         files::empty(Path::new(HOME));
         files::empty(Path::new("/tmp"));
         family.session = None;
     }
-    std::fs::create_dir_all(APP)?;
-    files::empty(Path::new(APP));
-    files::write(&case["setup"]["home"])?;
-    files::write(&case["setup"]["files"])?;
-    prepare_with_shell(&case["setup"]["prepare"])?;
+    files::prepare(&case["setup"])?;
     std::env::set_current_dir(APP)?;
     let session = match &family.session {
         Some(session) => Arc::clone(session),
         None => new_session(case, &kind)?,
     };
-    if is_continued {
+    if kind == "task" {
         family.session = Some(Arc::clone(&session));
         skip_numbers(case);
     }
@@ -110,7 +110,7 @@ pub(super) async fn run(case: &Value, family: &mut Family) -> anyhow::Result<Opt
     let mut bindings = Bindings::default();
     bindings.set("session", SESSION);
     let mut difference = None;
-    for step in steps(case) {
+    for step in groups(case) {
         let how = run_step(case, &step, &session, &mut bindings).await?;
         difference = difference.or(how);
     }
@@ -123,14 +123,6 @@ pub(super) async fn run(case: &Value, family: &mut Family) -> anyhow::Result<Opt
         recorded.is_object().then(|| after.difference(&before, recorded, &mut bindings)).flatten()
     });
     Ok(difference)
-}
-
-fn prepare_with_shell(commands: &Value) -> anyhow::Result<()> {
-    for command in commands.as_array().into_iter().flatten().filter_map(Value::as_str) {
-        let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", command]).current_dir(APP).status().context("cannot run sh")?;
-    }
-    Ok(())
 }
 
 /// Numbers of tasks that cases made which are not here.
@@ -167,7 +159,14 @@ fn new_session(case: &Value, kind: &str) -> anyhow::Result<Arc<Session>> {
         offer.add(Tool::Grep);
         // They named the tools that they wanted, and these were none of them.
         offer.tools.remove(&Tool::SendMessage);
-        let unnamed = [Tool::EnterWorktree, Tool::ExitWorktree, Tool::ListAgents, Tool::ToolSearch];
+        let unnamed = [
+            Tool::EnterWorktree,
+            Tool::ExitWorktree,
+            Tool::ListAgents,
+            Tool::ListMcpResources,
+            Tool::ReadMcpResource,
+            Tool::ToolSearch,
+        ];
         unnamed.iter().for_each(|tool| offer.disable(tool.name()));
     }
     let deferred = |(name, about): &(&str, &str)| Deferred {
@@ -250,7 +249,7 @@ async fn answer(
 }
 
 /// The positions of the calls of each message.
-fn steps(case: &Value) -> Vec<Vec<usize>> {
+pub(in crate::parity) fn groups(case: &Value) -> Vec<Vec<usize>> {
     let mut steps: Vec<Vec<usize>> = Vec::new();
     let mut last: Option<&Value> = None;
     for (at, call) in case["calls"].as_array().into_iter().flatten().enumerate() {
@@ -378,15 +377,7 @@ async fn outside(what: &Value) -> anyhow::Result<()> {
     if let Some(seconds) = what["sleep"].as_f64() {
         tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
     }
-    files::write(&what["write"])?;
-    for name in what["remove"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        let path = files::place(name);
-        if path.is_dir() { std::fs::remove_dir_all(path)? } else { std::fs::remove_file(path)? }
-    }
-    for (name, seconds) in what["utime"].as_object().into_iter().flatten() {
-        files::set_time(&files::place(name), seconds.as_f64().unwrap_or_default())?;
-    }
-    Ok(())
+    files::change(what)
 }
 
 fn compare(

@@ -43,6 +43,8 @@ pub(crate) enum Doubt {
     EscapeCodes,
     /// `{a,b}`.
     Braces,
+    /// `for x in ..; do ..; done > f`.
+    ForLoop,
     /// `a\ b`.
     EscapedBlank,
     /// A blank that is none in ASCII.
@@ -122,11 +124,26 @@ pub(crate) struct Script {
     pub(crate) is_pipeline: bool,
     /// Whether it has a loop that sets a variable.
     pub(crate) loops: bool,
+    /// Whether such a loop moves, or has a pipeline in it.
+    pub(crate) loops_oddly: bool,
+    /// A variable of a loop that means something to the shell or to programs.
+    pub(crate) odd_variable: Option<String>,
     /// Whether a part of it runs in the background.
     pub(crate) in_background: bool,
     /// Whether a `$(`, `${` or `$((` has no end, so that the shell may read all of it in another
     /// way.
     pub(crate) is_torn: bool,
+}
+
+/// Whether a variable means something to the shell or to programs, as far as its name tells.
+fn is_odd_variable(name: &str) -> bool {
+    name.starts_with('_') || (name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase()))
+}
+
+/// Whether there is a pipeline below a node.
+fn has_pipeline(node: Node<'_>) -> bool {
+    let mut cursor = node.walk();
+    node.children(&mut cursor).any(|child| child.kind() == "pipeline" || has_pipeline(child))
 }
 
 /// Parses a command line. Never fails: what is not understood is a doubt.
@@ -405,8 +422,21 @@ impl<'a> Walk<'a> {
             self.gap(end, child.start_byte(), true);
             end = child.end_byte();
             match child.kind() {
+                "variable_name" if is_odd_variable(self.text_of(child)) => {
+                    self.script.odd_variable = Some(self.text_of(child).to_owned());
+                }
                 "for" | "in" | ";" | "\n" | "variable_name" => {}
-                "do_group" => self.statements(child, depth + 1),
+                "do_group" => {
+                    let first = self.script.parts.len();
+                    self.statements(child, depth + 1);
+                    let inside = self.script.parts.get(first..).unwrap_or_default();
+                    let moves = |part: &Part| {
+                        part.words
+                            .first()
+                            .is_some_and(|word| ["cd", "pushd", "popd"].contains(&word.text()))
+                    };
+                    self.script.loops_oddly |= inside.iter().any(moves) || has_pipeline(child);
+                }
                 _ => {
                     self.word(child);
                 }
@@ -435,6 +465,10 @@ impl<'a> Walk<'a> {
                 self.command(*body, &redirects);
             }
             Some(body) if body.kind() == "while_statement" => self.doubt(Doubt::Loop),
+            Some(body) if body.kind() == "for_statement" => {
+                self.statement(*body, depth + 1);
+                self.doubt(Doubt::ForLoop);
+            }
             Some(body) => {
                 self.script.parts.push(Part { redirects, ..Part::default() });
                 self.statement(*body, depth + 1);
