@@ -47,6 +47,9 @@ const BUILT_IN: [&str; 15] = [
 /// Commands that show something to the user.
 const SHOWN_ONLY: [&str; 2] = ["help", "model"];
 
+/// How many letters of a name may be wrong for a hint.
+const MOST_WRONG_LETTERS: usize = 2;
+
 fn wanted<'a>(call: &'a Call<'_>) -> &'a str {
     let name = call.text("skill").trim();
     name.strip_prefix('/').unwrap_or(name)
@@ -77,10 +80,12 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
         )
     } else {
         let offer = call.session.offer.get();
-        let is_alike = |skill: &&Skill| skill.name.eq_ignore_ascii_case(name);
-        let meant = offer.skills.iter().find(is_alike);
-        let hint =
-            meant.map_or_else(String::new, |skill| format!(". Did you mean {}?", skill.name));
+        let skills = offer.skills.iter().map(|skill| skill.name.as_str());
+        let known = skills.chain(BUILT_IN).chain(SHOWN_ONLY);
+        let wanted = name.to_ascii_lowercase();
+        let away = |known: &&str| recto_store::distance(&wanted, &known.to_ascii_lowercase());
+        let meant = known.min_by_key(away).filter(|known| away(known) <= MOST_WRONG_LETTERS);
+        let hint = meant.map_or_else(String::new, |name| format!(". Did you mean {name}?"));
         format!("Unknown skill: {name}{hint}")
     }))
 }

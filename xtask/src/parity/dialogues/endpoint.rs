@@ -227,7 +227,12 @@ fn serve(stream: TcpStream, source: &Source) -> Option<()> {
             continue;
         }
         let asks = conversation(&body["messages"]);
-        let scripted = source.book.take(asks.as_ref())?;
+        let Some(scripted) = source.book.take(asks.as_ref()) else {
+            // It asks for more than was recorded: nothing that it would try again.
+            let error = json!({"type": "permission_error", "message": "nothing was recorded"});
+            respond(&mut stream, 403, &[], &json!({"type": "error", "error": error}))?;
+            continue;
+        };
         let given = give(&mut stream, &with_plan(&scripted.answer, &body));
         source.book.end(scripted.place);
         given.whole()?;

@@ -16,6 +16,11 @@ use regex::Regex;
 use serde_json::Value;
 use serde_json::json;
 
+use super::compare::INIT;
+use super::compare::OF_A_START;
+use super::compare::OF_A_WINDOW;
+use super::compare::OWN_LINES;
+use super::compare::log_kind;
 use super::endpoint::Endpoint;
 use super::play;
 use super::script::Model;
@@ -36,7 +41,7 @@ const USAGE: &str = "usage: cargo xtask parity record-dialogues --cases DIR|FILE
 const RECORDED: &str = "recorded";
 
 /// Texts of the client that are longer are cut.
-const LONGEST_TEXT: usize = 160;
+const LONGEST_TEXT: usize = 80;
 
 /// What the client asks on its first start, answered.
 const STATE: &str = r#"{"hasCompletedOnboarding": true, "autoUpdates": false, "bypassPermissionsModeAccepted": true,
@@ -235,23 +240,67 @@ fn time_of(path: &str) -> Option<std::time::SystemTime> {
 /// in the user's place.
 fn said(stdout: &str, command: &Value) -> String {
     each_line(stdout, |line| {
+        if let Some(named) = kept_fields(line) {
+            return Some(named);
+        }
         let is_own = line["type"] == "control_response"
             || line["isSynthetic"] == true
             || line["type"] == "transcript_mirror";
-        if is_own { cut(line, command) } else { line.clone() }
+        Some(if is_own { cut(line, command) } else { line.clone() })
     })
 }
 
 fn written(log: &str, command: &Value) -> String {
-    each_line(log, |line| cut(line, command))
+    each_line(log, |line| {
+        let kind = line["type"].as_str().unwrap_or_default();
+        if kind.starts_with("api-request") || matches!(kind, "atis-latch" | "tools-used") {
+            return None;
+        }
+        // What an attachment tells is the client's; where it hangs is compared.
+        if kind == "attachment" && OWN_LINES.contains(&log_kind(line).as_str()) {
+            return Some(json!({
+                "parentUuid": line["parentUuid"], "type": "attachment", "uuid": line["uuid"],
+                "attachment": {"type": line["attachment"]["type"]},
+            }));
+        }
+        Some(cut(line, command))
+    })
 }
 
-fn each_line(text: &str, change: impl Fn(&Value) -> Value) -> String {
-    let lines = text.split_inclusive('\n').map(|line| match serde_json::from_str::<Value>(line) {
-        Ok(value) => {
-            let changed = change(&value);
-            if changed == value { line.to_owned() } else { format!("{changed}\n") }
+/// Of lines in which a client tells about itself, what hosts look at.
+fn kept_fields(line: &Value) -> Option<Value> {
+    let keep = |object: &Value, names: &[&str]| -> Value {
+        let fields = object.as_object().into_iter().flatten();
+        let kept = fields.filter(|(name, _)| names.contains(&name.as_str()));
+        Value::Object(kept.map(|(name, field)| (name.clone(), field.clone())).collect())
+    };
+    if line["subtype"] == "init" {
+        let names: Vec<&str> = INIT.iter().copied().chain(["session_id", "uuid"]).collect();
+        return Some(keep(line, &names));
+    }
+    let answer = &line["response"]["response"];
+    let names = match () {
+        () if answer.get("commands").is_some() => [&OF_A_START[..], &["commands"]].concat(),
+        () if answer.get("categories").is_some() => [&OF_A_WINDOW[..], &["categories"]].concat(),
+        () => return None,
+    };
+    let mut line = line.clone();
+    line["response"]["response"] = keep(answer, &names);
+    for name in ["commands", "categories"] {
+        if line["response"]["response"].get(name).is_some() {
+            line["response"]["response"][name] = json!([]);
         }
+    }
+    Some(line)
+}
+
+fn each_line(text: &str, change: impl Fn(&Value) -> Option<Value>) -> String {
+    let lines = text.split_inclusive('\n').map(|line| match serde_json::from_str::<Value>(line) {
+        Ok(value) => match change(&value) {
+            Some(changed) if changed == value => line.to_owned(),
+            Some(changed) => format!("{changed}\n"),
+            None => String::new(),
+        },
         Err(_) => line.to_owned(),
     });
     lines.collect()
