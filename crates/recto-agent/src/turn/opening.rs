@@ -28,7 +28,10 @@ impl Runner {
     pub(super) async fn begin_heading(&mut self) -> Written<()> {
         let goes_on = self.resumed.leaf.is_some() && self.setup.copied.is_empty();
         let mut lines = Vec::new();
-        if let Some(title) = self.setup.with.title.take() {
+        // A copy has its title from the session that it was made of.
+        let is_copy = !self.setup.copied.is_empty();
+        let copied = self.resumed.title.clone().filter(|_| is_copy);
+        if let Some(title) = self.setup.with.title.take().or(copied) {
             self.resumed.title = Some(title.clone());
             lines.push(MetaLine::CustomTitle(title.clone().into()));
             lines.push(MetaLine::AgentName(title.into()));

@@ -19,6 +19,7 @@ use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::command::is_command;
 use super::control::Prompt;
 use super::conversation::Conversation;
 use super::conversation::Written;
@@ -432,7 +433,7 @@ impl Runner {
             models,
             models_since,
             index: self.turns,
-            queued: conversation.shared.control.waiting(),
+            queued: conversation.shared.control.waiting_to(|prompt| !is_command(prompt)),
             agents: lock(&conversation.shared.agents).clone(),
             refusals: lock(&conversation.shared.totals).refusals,
             end,
