@@ -32,7 +32,7 @@ const SETTINGS: &str =
     r#"{"env":{"DISABLE_AUTOUPDATER":"1"},"skipDangerousModePermissionPrompt":true}"#;
 
 /// The longest that a run may take.
-const LONGEST: Duration = Duration::from_secs(40);
+const LONGEST: Duration = Duration::from_secs(9);
 
 /// How long nothing comes from a run that never ends.
 const HANGS: Duration = Duration::from_secs(8);
