@@ -24,7 +24,9 @@ const USAGE: &str =
 
   --cases DIR    a folder with recorded cases (default: fixtures/wire)
   --only KIND    one kind of cases
-  --filter TEXT  only cases of tools and dialogues with this in their id";
+  --filter TEXT  only cases of tools and dialogues with this in their id
+
+       cargo xtask parity record-dialogues --cases DIR|FILE --out DIR [--filter TEXT] [--client VERSION]";
 
 /// Which cases are judged.
 #[derive(Debug, Clone)]
@@ -42,15 +44,19 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         _ => {}
     }
     if let [inside, cases, filter] = words
-        && matches!(inside.as_str(), "inside" | "dialogues")
+        && matches!(inside.as_str(), "inside" | "dialogues" | "record-inside")
     {
         let selection = Selection { cases: PathBuf::from(cases), filter: filter.clone() };
         let judged = match inside.as_str() {
             "dialogues" => dialogues::judge_inside(&selection)?,
+            "record-inside" => dialogues::record::inside(&selection)?,
             _ => tools::judge(&selection)?,
         };
         say(&serde_json::to_string(&judged)?);
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(rest) = words.strip_prefix(&["record-dialogues".to_owned()]) {
+        return dialogues::record::run(rest);
     }
     let mut selection =
         Selection { cases: repository::root().join("fixtures/wire"), filter: String::new() };

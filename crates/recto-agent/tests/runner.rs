@@ -8,6 +8,7 @@ mod caching;
 mod commands;
 mod compaction;
 mod dialogues;
+mod ends;
 mod faults;
 mod hosts;
 #[cfg(unix)]

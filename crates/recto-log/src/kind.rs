@@ -28,6 +28,8 @@ pub enum Kind {
     AiTitle,
     /// The name of the agent that runs the session.
     AgentName,
+    /// The kind of agent that the session is run as.
+    AgentSetting,
     /// The last prompt, and the leaf to resume from.
     LastPrompt,
     /// The mode of the terminal.
@@ -65,7 +67,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const NAMED: [(Kind, &'static str); 26] = [
+    const NAMED: [(Kind, &'static str); 27] = [
         (Kind::User, "user"),
         (Kind::Assistant, "assistant"),
         (Kind::System, "system"),
@@ -78,6 +80,7 @@ impl Kind {
         (Kind::CustomTitle, "custom-title"),
         (Kind::AiTitle, "ai-title"),
         (Kind::AgentName, "agent-name"),
+        (Kind::AgentSetting, "agent-setting"),
         (Kind::LastPrompt, "last-prompt"),
         (Kind::Mode, "mode"),
         (Kind::PermissionMode, "permission-mode"),

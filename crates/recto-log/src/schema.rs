@@ -47,6 +47,7 @@ fn fields(kind: Kind) -> (&'static str, &'static str) {
         Kind::CustomTitle => ("type customTitle sessionId", ""),
         Kind::AiTitle => ("type aiTitle sessionId", ""),
         Kind::AgentName => ("type agentName sessionId", ""),
+        Kind::AgentSetting => ("type agentSetting sessionId", ""),
         Kind::LastPrompt => ("type lastPrompt sessionId leafUuid explicit", ""),
         Kind::Mode => ("type mode sessionId", ""),
         Kind::PermissionMode => ("type permissionMode sessionId", ""),
@@ -82,7 +83,7 @@ const USAGE: &str = "input_tokens output_tokens cache_creation_input_tokens \
     speed fallback_credit output_tokens_details";
 
 const SYSTEM_SUBTYPES: &str = "compact_boundary turn_duration local_command stop_hook_summary api_error informational \
-    away_summary microcompact_boundary model_fallback";
+    away_summary microcompact_boundary model_fallback model_refusal_no_fallback";
 
 const ATTACHMENTS: &str = "environment model date session_context deferred_tools_delta \
     deferred_tools_record agent_listing_delta skill_listing auto_mode remote_session_change \

@@ -46,7 +46,11 @@ use crate::corpus::fixtures;
 use crate::corpus::logs_below;
 
 /// Kinds that no recorded log has, with the line that the builder makes.
-const UNRECORDED: [(Kind, &str); 3] = [
+const UNRECORDED: [(Kind, &str); 4] = [
+    (
+        Kind::AgentSetting,
+        r#"{"type":"agent-setting","agentSetting":"rev","sessionId":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718"}"#,
+    ),
     (
         Kind::PrLink,
         r#"{"type":"pr-link","sessionId":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","prNumber":7,"prUrl":"https://h/p/7","prRepository":"o/r","timestamp":"1970-01-01T00:00:00.000Z"}"#,
@@ -285,6 +289,7 @@ impl<'a> Facts<'a> {
             Kind::CustomTitle => MetaLine::CustomTitle(self.word("customTitle")),
             Kind::AiTitle => MetaLine::AiTitle(self.word("aiTitle")),
             Kind::AgentName => MetaLine::AgentName(self.word("agentName")),
+            Kind::AgentSetting => MetaLine::AgentSetting(self.word("agentSetting")),
             Kind::LastPrompt => MetaLine::LastPrompt {
                 prompt: self.text("lastPrompt"),
                 leaf: line("leafUuid"),
@@ -449,6 +454,7 @@ fn kinds_that_are_not_recorded_have_the_documented_order() {
                 time: jiff::Timestamp::UNIX_EPOCH,
             },
             Kind::Relocated => MetaLine::Relocated { cwd: "/w".into() },
+            Kind::AgentSetting => MetaLine::AgentSetting("rev".into()),
             _ => MetaLine::WorktreeState(Value::parse(br#"{"name":"w"}"#).unwrap()),
         };
         assert_eq!(line.kind(), kind);

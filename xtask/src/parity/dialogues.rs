@@ -12,6 +12,8 @@ mod compare;
 mod endpoint;
 mod host;
 mod play;
+pub(super) mod record;
+mod script;
 
 use std::fs;
 use std::path::Path;

@@ -28,6 +28,16 @@ pub(super) fn judge_in(
     selection: &Selection,
     prepare: impl FnOnce(&Path) -> anyhow::Result<()>,
 ) -> anyhow::Result<Judged> {
+    run_in(kind, selection, prepare, |_| Ok(()))
+}
+
+/// Runs this program in the sandbox; `collect` takes from the home what it has written.
+pub(super) fn run_in(
+    kind: &str,
+    selection: &Selection,
+    prepare: impl FnOnce(&Path) -> anyhow::Result<()>,
+    collect: impl FnOnce(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<Judged> {
     oracle::check_namespaces()
         .context("cases ran at /home/dev/app as user dev, which needs namespaces of their own")?;
     let workspace = Workspace::new()?;
@@ -47,7 +57,9 @@ pub(super) fn judge_in(
     command.args(["-", "/home/dev/app", "env", "-i"]).args(environment());
     command.args(["/opt/client/xtask", "parity", kind, "/opt/client/cases"]);
     command.arg(&selection.filter);
-    oracle::finding(&mut command)
+    let found = oracle::finding(&mut command)?;
+    collect(&work.join("home"))?;
+    Ok(found)
 }
 
 fn copy_cases(from: &Path, to: &Path) -> anyhow::Result<()> {

@@ -58,6 +58,9 @@ pub enum ApiEvent {
         /// Why.
         error: ApiError,
     },
+    /// Streams were cut again and again: the answer is asked for in one piece. Everything since
+    /// [`ApiEvent::Connected`] is void.
+    Whole,
     /// The answer. Nothing follows.
     Answer(Box<Answer>),
 }
@@ -173,6 +176,16 @@ async fn run(
         }
         let wait = match counter.decide(&error, advice) {
             Decision::Retry(wait) => wait,
+            // The last try is for the answer as a whole.
+            Decision::GiveUp
+                if request.stream
+                    && cut_streams > 0
+                    && client.endpoint().retries.after_refused_request > 0 =>
+            {
+                request.stream = false;
+                let _ = events.send(Ok(ApiEvent::Whole)).await;
+                continue;
+            }
             Decision::GiveUp => return Err(failure(error)),
             Decision::TooLong(wait) => {
                 return Err(failure(match error {

@@ -57,6 +57,9 @@ pub fn result_line(ended: &Ended, session: &str) -> Value {
             if let Some(kind) = &failed.kind {
                 set("api_error_type", kind.as_str().into());
             }
+            if let Some(cause) = failed.cause {
+                set("api_error", cause.into());
+            }
             set("result", result_text(ended).into())
         }
         _ => {

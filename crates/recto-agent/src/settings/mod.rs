@@ -233,8 +233,10 @@ impl Settings {
         let path = project.join(text);
         let bytes =
             read_small(&path).map_err(|_| SettingsError::NotFound(path.display().to_string()))?;
-        let value = object(&bytes).map_err(SettingsError::Invalid)?;
-        self.add(Layer { source: Source::Flag, path: Some(path), value });
+        match object(&bytes) {
+            Ok(value) => self.add(Layer { source: Source::Flag, path: Some(path), value }),
+            Err(message) => self.problems.push(Problem { path, message }),
+        }
         Ok(())
     }
 

@@ -130,25 +130,9 @@ const MOST_WRONG: usize = 2;
 /// The name that is meant by one that nothing has.
 fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
-    let near = known.map(|known| (distance(&name, &known.to_lowercase()), known));
+    let near = known.map(|known| (recto_store::distance(&name, &known.to_lowercase()), known));
     let near = near.filter(|(wrong, known)| *wrong <= MOST_WRONG && *wrong < known.len());
     near.min_by_key(|(wrong, _)| *wrong).map(|(_, known)| known)
-}
-
-/// How many letters must be added, removed or replaced to make one text of another.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, one) in from.chars().enumerate() {
-        let mut next = vec![at + 1];
-        for ((other, before), above) in to.iter().zip(&row).zip(row.iter().skip(1)) {
-            let replaced = before + usize::from(one != *other);
-            let added = next.last().copied().unwrap_or_default() + 1;
-            next.push(replaced.min(added).min(above + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 fn only_for_users(name: &str) -> ToolOutcome {

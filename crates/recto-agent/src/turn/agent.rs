@@ -204,7 +204,9 @@ async fn converse(
     write_meta(shared, &meta, request, kind, &model, how, true);
     let turn = &conversation.turn;
     match end {
-        End::ApiError(text, _) | End::PromptTooLong(text, _) => AgentReport::ApiError(text),
+        End::ApiError(text, failed) | End::PromptTooLong(text, failed) => {
+            AgentReport::ApiError(super::sentence::with_details(&text, &failed, &model))
+        }
         End::LogFailed(why) => AgentReport::Refused(why),
         _ if turn.text.is_empty() && turn.calls.is_empty() => AgentReport::Silent,
         _ => {

@@ -95,6 +95,15 @@ struct Permitted {
 }
 
 impl Calling {
+    /// That the output may be given; where everything may, because of the mode.
+    fn accepts_output(&self) -> Value {
+        let mut decision = json!({"decision": "accept", "source": "config"});
+        if self.shared.mode() == Mode::BypassPermissions.name() {
+            decision["reasonType"] = "mode".into();
+        }
+        decision
+    }
+
     /// Whether a call changes nothing, so that it may run beside others.
     pub(super) fn may_overlap(&self, call: &ToolCall) -> bool {
         match Tool::named(&call.name) {
@@ -133,7 +142,7 @@ impl Calling {
         if finished.call.name == STRUCTURED_OUTPUT
             && let Some(schema) = &self.schema
         {
-            finished.decision = Some(json!({"decision": "accept", "source": "config"}));
+            finished.decision = Some(self.accepts_output());
             finished.outcome = match schema.check(&finished.call.input) {
                 Ok(()) => {
                     finished.structured_output = Some(finished.call.input.clone());

@@ -7,16 +7,20 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::compact::Outcome;
+use super::control::Prompt;
 use super::conversation::Written;
 use super::event::End;
 use super::event::LocalCommand;
 use super::event::Said;
 use super::event::TurnEvent;
+use super::local_command::is_local;
+use super::local_command::own_name;
 use super::prompt::display_name;
 use super::prompt::model_named;
 use super::runner::Runner;
 use super::runner::Start;
 use super::shared::lock;
+use super::transcript::Kept;
 use super::transcript::PromptFacts;
 use crate::tool::filled_skill;
 use crate::wire::Json;
@@ -24,7 +28,7 @@ use crate::wire::Json;
 const CAVEAT: &str = "<local-command-caveat>The command below was run by the client, not sent to you, and its output went to the user. It is here as context for later messages.</local-command-caveat>";
 
 /// Commands of clients that have a screen, where there is none.
-const NEED_A_TERMINAL: [&str; 29] = [
+const NEED_A_TERMINAL: [&str; 32] = [
     "add-dir",
     "bashes",
     "btw",
@@ -32,6 +36,7 @@ const NEED_A_TERMINAL: [&str; 29] = [
     "copy",
     "exit",
     "export",
+    "extra-usage",
     "feedback",
     "help",
     "hooks",
@@ -40,12 +45,14 @@ const NEED_A_TERMINAL: [&str; 29] = [
     "logout",
     "memory",
     "permissions",
+    "plan",
     "plugin",
     "privacy-settings",
     "quit",
     "release-notes",
     "resume",
     "rewind",
+    "sandbox",
     "skills",
     "status",
     "statusline",
@@ -76,7 +83,8 @@ impl Runner {
         let is_own = matches!(name, "clear" | "compact" | "model");
         let offer = self.conversation.shared.offer.get();
         let is_foreign = || {
-            NEED_A_TERMINAL.contains(&name) && offer.skills.iter().all(|skill| skill.name != name)
+            (NEED_A_TERMINAL.contains(&name) || is_local(name))
+                && offer.skills.iter().all(|skill| skill.name != name)
         };
         (is_own || is_foreign()).then_some(command)
     }
@@ -100,20 +108,33 @@ impl Runner {
         }
         let mut forbidden = false;
         let (text, is_error) = match name.as_str() {
-            "compact" => match self.conversation.compact("manual", &arguments, cancel).await? {
-                Outcome::Done(events) => {
-                    self.tell_began().await;
-                    for event in *events {
-                        self.conversation.tell(event).await;
+            "compact" => {
+                match self.conversation.compact("manual", Kept::Nothing, &arguments, cancel).await?
+                {
+                    Outcome::Done(events) => {
+                        self.tell_began().await;
+                        for event in *events {
+                            self.conversation.tell(event).await;
+                        }
+                        return self.end_compaction(&name, &arguments).await;
                     }
-                    return self.end_compaction(&name, &arguments).await;
+                    Outcome::Refused(why) => (format!("Error: {why}"), true),
+                    Outcome::Forbidden(why) => {
+                        forbidden = true;
+                        (why, true)
+                    }
                 }
-                Outcome::Refused(why) => (format!("Error: {why}"), true),
-                Outcome::Forbidden(why) => {
-                    forbidden = true;
-                    (why, true)
-                }
-            },
+            }
+            "model" if arguments.is_empty() => {
+                self.tell_began().await;
+                let model = display_name(&self.conversation.shared.model());
+                (format!("Current model: `{model}`\nUsage: /model <name>"), false)
+            }
+            other if is_local(other) => {
+                let text = self.answer_command(&(name.clone(), arguments.clone())).await;
+                self.tell_began().await;
+                (text, false)
+            }
             _ => {
                 let model = model_named(&arguments);
                 let text = format!("Set model to `{}` for this session only", display_name(&model));
@@ -125,13 +146,13 @@ impl Runner {
         if is_error {
             self.tell_began().await;
         }
-        self.write_command(&name, &arguments)?;
-        let command =
-            LocalCommand { name: name.clone(), arguments, is_error, is_unavailable: false };
+        let own = own_name(&name).to_owned();
+        self.write_command(&own, &arguments)?;
+        let command = LocalCommand { name: own, arguments, is_error, is_unavailable: false };
         self.say_output(&command, &text).await?;
         let is_silent = is_error && !forbidden;
         self.conversation.turn.text = if is_silent { String::new() } else { text };
-        Ok(End::Local(Some(name)))
+        Ok(End::Local(Some(name.replace('-', "_"))))
     }
 
     /// Says that a command needs a screen.
@@ -315,7 +336,18 @@ fn command_text(name: &str, arguments: &str) -> String {
 }
 
 pub(super) fn command_of(start: &Start) -> Option<Command> {
-    let Start::Prompt(prompt) = start else { return None };
+    match start {
+        Start::Prompt(prompt) => command_in(prompt),
+        _ => None,
+    }
+}
+
+/// Whether a prompt begins with a command, known or not: it waits for the end of a turn.
+pub(super) fn is_command(prompt: &Prompt) -> bool {
+    command_in(prompt).is_some()
+}
+
+fn command_in(prompt: &Prompt) -> Option<Command> {
     if prompt.is_verbatim || !prompt.asks {
         return None;
     }

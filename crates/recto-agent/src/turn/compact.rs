@@ -14,6 +14,7 @@ use super::event::UserSaid;
 use super::sentence::milliseconds;
 use super::shared::lock;
 use super::transcript::CompactFacts;
+use super::transcript::Kept;
 use crate::api::estimate_tokens;
 use crate::hook::Event;
 use crate::hook::Facts;
@@ -74,7 +75,39 @@ impl Conversation {
 
     /// Compacts in the middle of a turn.
     pub(super) async fn compact_by_itself(&mut self, cancel: &CancellationToken) -> Written<()> {
-        if let Outcome::Done(events) = self.compact("auto", "", cancel).await? {
+        let keeps = match self.turn.requests {
+            0 => Kept::AnswerAndPrompt,
+            _ => Kept::Nothing,
+        };
+        self.compact_keeping(keeps, cancel).await
+    }
+
+    /// The endpoint refused a request because of its length. What came last stays.
+    pub(super) async fn compact_refused(&mut self, cancel: &CancellationToken) -> Written<()> {
+        let keeps = match (self.turn.requests, self.transcript.history.answers()) {
+            (0 | 1, 0 | 1) => Kept::Prompt,
+            (0 | 1, _) => Kept::AnswerAndPrompt,
+            (_, 0 | 1) => Kept::Nothing,
+            _ => Kept::Step,
+        };
+        self.compact_keeping(keeps, cancel).await
+    }
+
+    /// Says that there is too little to make a summary of.
+    pub(super) async fn tell_too_short(&mut self) {
+        let status = json!({
+            "type": "system", "subtype": "status", "status": "compacting", "compact_output_chars": 0,
+        });
+        self.tell(TurnEvent::System(status)).await;
+        let status = json!({
+            "type": "system", "subtype": "status", "status": null,
+            "compact_result": "failed", "compact_error": "too_few_groups",
+        });
+        self.tell(TurnEvent::System(status)).await;
+    }
+
+    async fn compact_keeping(&mut self, keeps: Kept, cancel: &CancellationToken) -> Written<()> {
+        if let Outcome::Done(events) = self.compact("auto", keeps, "", cancel).await? {
             self.turn.user_lines += 1;
             for event in *events {
                 self.tell(event).await;
@@ -89,6 +122,7 @@ impl Conversation {
     pub(super) async fn compact(
         &mut self,
         trigger: &'static str,
+        keeps: Kept,
         instructions: &str,
         cancel: &CancellationToken,
     ) -> Written<Outcome> {
@@ -126,14 +160,13 @@ impl Conversation {
             let size = lock(&self.shared.size);
             size.system + size.tools
         };
-        let keeps_prompt = trigger == "auto" && self.turn.requests == 0;
         let written = self.transcript.compact(&CompactFacts {
             trigger,
             summary: &text,
             before,
             after,
             milliseconds: milliseconds(began.elapsed()),
-            keeps_prompt,
+            keeps,
         })?;
         *lock(&self.shared.size) = super::size::Size::default();
         let facts = Facts::PostCompact { trigger, summary: &summary };

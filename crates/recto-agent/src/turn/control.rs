@@ -61,6 +61,8 @@ struct Queue {
     turn: Option<CancellationToken>,
     is_closed: bool,
     is_stopped: bool,
+    /// Whether the process has to end: nothing is said of that.
+    is_terminated: bool,
     /// Whether a host stopped the turn, and not a signal.
     is_stopped_by_host: bool,
     /// Whether a turn has ended.
@@ -112,6 +114,17 @@ impl Control {
     pub fn close(&self) {
         self.queue().is_closed = true;
         self.0.changed.notify_one();
+    }
+
+    /// Stops as [`Control::stop`] does, without a word.
+    pub fn terminate(&self) {
+        self.queue().is_terminated = true;
+        self.stop();
+    }
+
+    /// Whether the process has to end.
+    pub(super) fn is_terminated(&self) -> bool {
+        self.queue().is_terminated
     }
 
     /// Ends the session now: the turn that runs is cut short, prompts that wait are forgotten,
@@ -199,13 +212,21 @@ impl Control {
         queue.has_worked = true;
     }
 
-    /// The prompts that came meanwhile and ask something.
-    pub(super) fn take_all(&self) -> Vec<Prompt> {
-        self.queue().prompts.drain(..).collect()
+    /// The prompts that came meanwhile, of the kind that is wanted.
+    pub(super) fn take_all(&self, is_wanted: impl Fn(&Prompt) -> bool) -> Vec<Prompt> {
+        let mut queue = self.queue();
+        let (wanted, left) = queue.prompts.drain(..).partition(is_wanted);
+        queue.prompts = left;
+        wanted.into()
     }
 
     pub(super) fn take(&self) -> Option<Prompt> {
         self.queue().prompts.pop_front()
+    }
+
+    /// How many prompts of a kind wait.
+    pub(super) fn waiting_to(&self, is_meant: impl Fn(&Prompt) -> bool) -> u64 {
+        self.queue().prompts.iter().filter(|prompt| is_meant(prompt)).count() as u64
     }
 
     pub(super) fn waiting(&self) -> u64 {

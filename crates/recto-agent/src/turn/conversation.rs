@@ -123,6 +123,8 @@ pub(super) struct Conversation {
     pub(super) turn: TurnState,
     /// Results go into the log alone: the turn is over but for them.
     pub(super) hides_results: bool,
+    /// Results that came then.
+    pub(super) withheld: Vec<(ToolCall, EntryUuid, ToolOutcome, Option<Value>)>,
     /// What others tell a subagent meanwhile.
     pub(super) mail: Mail,
     /// Calls that were put off, with their lines.
@@ -154,6 +156,7 @@ impl Conversation {
             limits: Limits::default(),
             turn: TurnState::new(),
             hides_results: false,
+            withheld: Vec::new(),
             mail: Mail::default(),
             deferred: Vec::new(),
             ended_tasks: Vec::new(),
@@ -300,6 +303,30 @@ impl Conversation {
         outcome: &ToolOutcome,
         decision: Option<&Value>,
     ) -> Written<()> {
+        if self.hides_results {
+            // Whoever gave the money does not see it; the next prompt needs it.
+            self.withheld.push((call.clone(), line.clone(), outcome.clone(), decision.cloned()));
+            return Ok(());
+        }
+        self.log_result(call, line, outcome, decision, true).await
+    }
+
+    /// Results that came when the money was spent belong before the next prompt.
+    pub(super) async fn log_withheld(&mut self) -> Written<()> {
+        for (call, line, outcome, decision) in std::mem::take(&mut self.withheld) {
+            self.log_result(&call, &line, &outcome, decision.as_ref(), false).await?;
+        }
+        Ok(())
+    }
+
+    async fn log_result(
+        &mut self,
+        call: &ToolCall,
+        line: &EntryUuid,
+        outcome: &ToolOutcome,
+        decision: Option<&Value>,
+        is_told: bool,
+    ) -> Written<()> {
         let blocks = json!([result_block(&call.id, &call.name, outcome)]);
         let is_bash = matches!(Tool::named(&call.name), Some(Tool::Bash));
         let ran = is_bash && outcome.line.get("toolDenialKind").is_none() && decision.is_some();
@@ -315,7 +342,7 @@ impl Conversation {
             decision,
         })?;
         self.note_for_parent("user", &json!({"role": "user", "content": blocks}));
-        if self.hides_results {
+        if !is_told {
             return Ok(());
         }
         self.turn.user_lines += 1;
@@ -403,6 +430,9 @@ impl Conversation {
 
     /// Says that the user interrupted.
     pub(super) async fn say_interrupted(&mut self, text: &str) -> Written<()> {
+        if self.shared.control.is_terminated() {
+            return Ok(());
+        }
         let content = json!([{"type": "text", "text": text}]);
         let uuid = self.transcript.interruption(&content)?;
         self.turn.user_lines += 1;

@@ -223,6 +223,10 @@ pub struct Failed {
     pub kind: Option<String>,
     /// What of the connection failed, where that is told apart.
     pub cause: Option<&'static str>,
+    /// The request.
+    pub request: Option<String>,
+    /// What more is known of that.
+    pub details: Option<Value>,
 }
 
 /// A line in place of the user.

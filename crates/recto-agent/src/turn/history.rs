@@ -71,8 +71,14 @@ impl History {
 
     /// Whether the model said anything, so that there is something to make a summary of.
     pub(super) fn has_answer(&self) -> bool {
-        let is_answer = |message: &Message| message.role() == Some(Role::Assistant);
-        self.answer.is_some() || self.closed.iter().any(is_answer)
+        self.answers() > 0
+    }
+
+    /// How many answers of the model there are.
+    pub(super) fn answers(&self) -> usize {
+        let is_answer = |message: &&Message| message.role() == Some(Role::Assistant);
+        let closed = self.closed.iter().filter(is_answer).count();
+        closed + usize::from(self.answer.is_some())
     }
 
     /// Whether nothing was said.

@@ -25,6 +25,7 @@ mod history;
 mod host;
 mod hosted;
 mod jobs;
+mod local_command;
 mod mentions;
 mod mirror;
 mod opening;

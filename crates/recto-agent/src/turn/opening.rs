@@ -23,6 +23,31 @@ use crate::tool::Tool;
 use crate::wire::Json;
 
 impl Runner {
+    /// Lines about the whole session: its title, and the kind of agent that it is run as. A log
+    /// that goes on keeps the ones it has.
+    pub(super) async fn begin_heading(&mut self) -> Written<()> {
+        let goes_on = self.resumed.leaf.is_some() && self.setup.copied.is_empty();
+        let mut lines = Vec::new();
+        // A copy has its title from the session that it was made of.
+        let is_copy = !self.setup.copied.is_empty();
+        let copied = self.resumed.title.clone().filter(|_| is_copy);
+        if let Some(title) = self.setup.with.title.take().or(copied) {
+            self.resumed.title = Some(title.clone());
+            lines.push(MetaLine::CustomTitle(title.clone().into()));
+            lines.push(MetaLine::AgentName(title.into()));
+        }
+        if let Some(kind) = self.resumed.runs_as.take() {
+            lines.push(MetaLine::AgentSetting(kind.into()));
+        }
+        for line in &lines {
+            self.conversation.transcript.meta(line)?;
+        }
+        if !goes_on {
+            self.heading = lines;
+        }
+        Ok(())
+    }
+
     /// The lines that a copy of another session begins with.
     pub(super) fn begin_log(&mut self) -> Written<()> {
         for line in std::mem::take(&mut self.setup.copied) {
@@ -83,7 +108,6 @@ impl Runner {
         let hooks = shared.run_hooks(&facts, &scene, None, &id, cancel).await;
         let Some((answer, _)) = hooks else { return Ok(None) };
         if let Some(text) = refusal_of(Event::UserPromptSubmit, &answer, text) {
-            self.tell_began().await;
             let reason = match &answer.block {
                 Some(block) => block.reason.as_deref(),
                 None => answer.stop.as_deref(),
@@ -96,6 +120,12 @@ impl Runner {
             if let Some(reason) = reason {
                 outcome["reason"] = reason.into();
             }
+            if answer.block.is_none() {
+                // The prompt stays in the log, so it comes first.
+                self.stopped_prompt = Some((text, outcome));
+                return Ok(None);
+            }
+            self.tell_began().await;
             self.refuse_prompt(&text, Some(outcome)).await?;
             return Ok(Some(End::PromptBlocked(text)));
         }
@@ -146,7 +176,11 @@ impl Runner {
     }
 
     /// Says that a prompt was refused, in the log and the stream.
-    async fn refuse_prompt(&mut self, text: &str, outcome: Option<Value>) -> Written<()> {
+    pub(super) async fn refuse_prompt(
+        &mut self,
+        text: &str,
+        outcome: Option<Value>,
+    ) -> Written<()> {
         let line = SystemLine::Informational { content: text.into(), level: Level::Warning };
         self.conversation.transcript.system(&line)?;
         let mut line = json!({

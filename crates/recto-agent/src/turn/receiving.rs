@@ -29,6 +29,8 @@ pub(super) struct Receiving {
     pub(super) message: Option<Json>,
     /// What the endpoint counted when it began to answer, which hosts are shown.
     pub(super) first_usage: Option<Json>,
+    /// The answer came in one piece, not as a stream.
+    pub(super) is_whole: bool,
     /// A block that is whole and not yet in the log, and the event that ended it.
     pub(super) held: Option<(u64, Block)>,
     pub(super) held_stop: Option<StreamEvent>,

@@ -78,6 +78,8 @@ pub struct Resumed {
     pub(super) needs_answer: bool,
     /// The model that answered last.
     pub model: Option<String>,
+    /// The kind of agent that the session is now run as.
+    pub(super) runs_as: Option<String>,
     /// The title.
     pub title: Option<String>,
     /// What was put right or left out, in words.

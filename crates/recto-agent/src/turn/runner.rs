@@ -19,6 +19,7 @@ use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::command::is_command;
 use super::control::Prompt;
 use super::conversation::Conversation;
 use super::conversation::Written;
@@ -75,6 +76,10 @@ pub struct Runner {
     /// Whether the model knows of the world, and of the day.
     pub(super) knows_world: bool,
     pub(super) knows_day: bool,
+    /// What is said of a prompt that a hook stopped: it is in the log, and is not asked.
+    pub(super) stopped_prompt: Option<(String, Value)>,
+    /// Lines about the whole session, which a log begins and ends with.
+    pub(super) heading: Vec<MetaLine<'static>>,
     /// Lines of hooks that belong behind the prompt.
     pub(super) prompt_lines: Vec<Line>,
 }
@@ -97,6 +102,8 @@ impl Runner {
             command_allows: None,
             knows_world: false,
             knows_day: false,
+            stopped_prompt: None,
+            heading: Vec::new(),
             prompt_lines: Vec::new(),
         }
     }
@@ -113,6 +120,10 @@ impl Runner {
     /// Works until no more prompts come and nothing runs any more.
     pub async fn run(mut self) -> RunEnd {
         self.announce();
+        if self.conversation.shared.settings.is_on("disableAllHooks") {
+            let line = json!({"type": "system", "subtype": "ui_invalidate", "event": "ui.render"});
+            self.conversation.tell(TurnEvent::System(line)).await;
+        }
         let shared = std::sync::Arc::clone(&self.conversation.shared);
         let tools = std::sync::Arc::clone(&self.conversation.tools);
         let mut is_broken = false;
@@ -216,7 +227,8 @@ impl Runner {
         }
         self.is_now(Activity::Idle);
         // A subagent that works keeps the session running.
-        if !self.conversation.tools.has_live_agents() {
+        let control = &self.conversation.shared.control;
+        if !self.conversation.tools.has_live_agents() && control.waiting() == 0 {
             self.is_told_running = false;
             self.conversation.tell(TurnEvent::State(State::Idle)).await;
         }
@@ -229,10 +241,14 @@ impl Runner {
         start: &Start,
         cancel: &CancellationToken,
     ) -> Written<()> {
+        self.conversation.log_withheld().await?;
         self.take_changes().await?;
         self.write_unheard()?;
         self.hear()?;
         let is_first = !std::mem::replace(&mut self.has_begun, true);
+        if is_first {
+            self.begin_heading().await?;
+        }
         let now = Timestamp::now();
         let content = start.content();
         let json = Json::from(&content);
@@ -250,9 +266,13 @@ impl Runner {
             self.conversation.transcript.meta(&MetaLine::QueueOperation(line))?;
         }
         if is_first {
+            let source = match (self.setup.copied.is_empty(), self.resumed.leaf.is_some()) {
+                (false, _) => "fork",
+                (true, true) => "resume",
+                (true, false) => "startup",
+            };
             self.begin_log()?;
             self.write_repairs()?;
-            let source = if self.resumed.leaf.is_some() { "resume" } else { "startup" };
             self.session_start_hooks(source, cancel).await?;
         }
         Ok(())
@@ -336,6 +356,12 @@ impl Runner {
         if is_new && !std::mem::replace(&mut self.knows_world, true) {
             self.conversation.announce_world()?;
         }
+        if let Some((text, outcome)) = self.stopped_prompt.take() {
+            self.conversation.transcript.companion(&text, true, None)?;
+            self.tell_began().await;
+            self.refuse_prompt(&text, Some(outcome)).await?;
+            return Ok(Some(End::PromptBlocked(text)));
+        }
         let lines = std::mem::take(&mut self.prompt_lines);
         self.conversation.write_hook_lines(&lines)?;
         self.tell_unknown_command()?;
@@ -407,13 +433,16 @@ impl Runner {
             models,
             models_since,
             index: self.turns,
-            queued: conversation.shared.control.waiting(),
+            queued: conversation.shared.control.waiting_to(|prompt| !is_command(prompt)),
             agents: lock(&conversation.shared.agents).clone(),
             refusals: lock(&conversation.shared.totals).refusals,
             end,
         };
         self.turns += 1;
         self.last_failed = ended.is_error();
+        if conversation.shared.control.is_terminated() {
+            return;
+        }
         conversation.tell(TurnEvent::Ended(Box::new(ended))).await;
     }
 
@@ -427,6 +456,9 @@ impl Runner {
         let hooks = shared.run_hooks(&facts, &scene, None, &id, &never).await;
         // Nobody is left who could do something about a line that cannot be written.
         let _ = self.write_unheard().and_then(|()| self.hear());
+        for line in std::mem::take(&mut self.heading) {
+            let _ = self.conversation.transcript.meta(&line);
+        }
         let totals = lock(&shared.totals);
         let line = MetaLine::CostState(totals.cost_line(self.started));
         let _ = self.conversation.transcript.meta(&line);

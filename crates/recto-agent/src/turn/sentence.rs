@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::event::Failed;
 use crate::api::ApiError;
+use crate::api::Failure;
 use crate::api::Unreachable;
 use crate::wire::StreamError;
 
@@ -17,6 +18,8 @@ pub(super) const EMPTY: &str =
     "Your response was empty. Answer the request, or say that you are done.";
 pub(super) const LOST: &str =
     "API Error: Connection lost mid-response. The response above may be incomplete.";
+pub(super) const BROKEN: &str =
+    "API Error: Server error mid-response. The response above may be incomplete.";
 pub(super) const SILENT: &str = "You have worked for several steps without a word to the user. With the next one, say in a sentence what you found or what you do now, if there is something to say.";
 pub(super) const NO_RESPONSE: &str = "No response requested.";
 pub(super) const INTERRUPTED: &str = "[Request interrupted by user]";
@@ -42,6 +45,9 @@ pub(super) fn mail(message: &str) -> String {
     )
 }
 
+/// After how many attempts an endpoint is overloaded repeatedly.
+const REPEATED: u32 = 3;
+
 /// How an error is named in a JSON stream.
 pub(super) fn failed(error: &ApiError) -> Failed {
     let kind = match error {
@@ -63,7 +69,7 @@ pub(super) fn failed(error: &ApiError) -> Failed {
         Some(_) => "server_error",
     };
     let kind = (!kind.is_empty()).then(|| kind.to_owned());
-    Failed { error: name, status, kind, cause: None }
+    Failed { error: name, status, kind, ..Failed::default() }
 }
 
 /// The name of an error that may pass in a JSON stream, such as `rate_limit`.
@@ -86,13 +92,13 @@ pub(super) fn is_overloaded(failed: &Failed) -> bool {
 }
 
 /// What is said in the model's place when the endpoint failed.
-pub(super) fn failure(error: &ApiError, host: &str, model: &str) -> String {
+pub(super) fn failure(failure: &Failure, host: &str, model: &str) -> String {
     let gateway = format!("check your inference gateway ({host})");
-    match error {
+    match &failure.error {
         ApiError::Status { status: 401, .. } | ApiError::NoKey | ApiError::BadKey => {
             "Invalid API key · Fix external API key".to_owned()
         }
-        _ if is_unpaid(error) => "Credit balance is too low".to_owned(),
+        error if is_unpaid(error) => "Credit balance is too low".to_owned(),
         ApiError::Status { status: 403, error, .. } => {
             format!("Failed to authenticate. API Error: 403 {}", words(&error.message))
         }
@@ -106,7 +112,7 @@ pub(super) fn failure(error: &ApiError, host: &str, model: &str) -> String {
             format!("API Error: {}", words(&error.message))
         }
         ApiError::Status { status: 413, .. } => "Request too large (max 32MB). Accumulated images and attachments in the conversation pushed the request over the limit. Remove older images or compact the conversation.".to_owned(),
-        ApiError::Status { status: 529, .. } => format!(
+        ApiError::Status { status: 529, .. } if failure.attempts >= REPEATED => format!(
             "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. Try again in a moment. If it persists, {gateway}."
         ),
         ApiError::Status { status: status @ 500..=599, error, .. } => format!(
@@ -125,6 +131,37 @@ pub(super) fn failure(error: &ApiError, host: &str, model: &str) -> String {
 
 fn words(message: &str) -> &str {
     if message.is_empty() { "no reason given" } else { message }
+}
+
+/// An error with all that helps to find its reason.
+pub(super) fn with_details(text: &str, failed: &Failed, model: &str) -> String {
+    let mut details = format!("error type {}", failed.error);
+    if let Some(status) = failed.status {
+        details.push_str(&format!(", HTTP {status}"));
+    }
+    if let Some(request) = &failed.request {
+        details.push_str(&format!(", request id {request}"));
+    }
+    format!("{text} ({details}, model sent to the API: {model})")
+}
+
+/// What is said after a model refused twice.
+pub(super) fn refused(model: &str, message: &str) -> String {
+    format!(
+        "API Error: {model}'s safeguards flagged this message (https://www.anthropic.com/legal/aup). Rephrase the request in a new session, or ask another model.\n\nMessage ID: {message}"
+    )
+}
+
+/// The sentence for an answer that was nothing but its limit.
+pub(super) fn at_limit(tokens: u64) -> String {
+    format!(
+        "API Error: Claude's response exceeded the {tokens} output token maximum. To configure this behavior, set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable."
+    )
+}
+
+/// Whether the endpoint says that the request has too many bytes.
+pub(super) fn is_too_large(error: &ApiError) -> bool {
+    matches!(error, ApiError::Status { status: 413, .. }) && !is_too_long(error)
 }
 
 /// Whether the endpoint says that the conversation is too long.
@@ -196,7 +233,8 @@ mod tests {
             let error = ErrorBody { message: message.to_owned(), ..ErrorBody::default() };
             let error = ApiError::Status { status, error, retry_after: None };
             assert_eq!(failed(&error).error, name, "{status}");
-            assert_eq!(failure(&error, "host", "m"), words);
+            let failed = Failure { error, attempts: 1, request_id: None, partial: Vec::new() };
+            assert_eq!(failure(&failed, "host", "m"), words);
         }
         let passing =
             ApiError::Status { status: 409, error: ErrorBody::default(), retry_after: None };

@@ -157,6 +157,8 @@ pub struct With {
     pub agents: Vec<AgentType>,
     /// The kind that the session itself is of.
     pub agent: Option<String>,
+    /// What the session is called.
+    pub title: Option<String>,
     /// A window that is smaller than the model's, in tokens.
     pub own_window: Option<u64>,
     /// Whether lines of the log are told as events, too.
@@ -212,6 +214,7 @@ impl Setup {
                 .push(format!("the plugin {} has {what}, which recto does not use", plugin.name));
         }
         let kind = self.become_kind(&mut resumed);
+        resumed.runs_as = kind.as_ref().map(|kind| kind.name.clone());
         let kind_to_be = self.with.agent.take().filter(|_| kind.is_none());
         let model = self
             .model
@@ -359,6 +362,17 @@ impl Setup {
             }
         }
         kinds
+    }
+
+    /// What is wrong with the kind that the session shall be of. A host names its agents later.
+    pub fn unknown_agent(&self) -> Option<String> {
+        let name = self.with.agent.as_ref().filter(|_| !self.with.is_hosted)?;
+        let kinds = self.kinds();
+        if kinds.iter().any(|kind| kind.name == *name) {
+            return None;
+        }
+        let known: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
+        Some(format!("--agent '{name}' not found. Available agents: {}", known.join(", ")))
     }
 
     /// Takes over prompt and model of the kind that the session is of.

@@ -25,6 +25,7 @@ use super::sentence;
 use super::shared::lock;
 use super::transcript::AnswerBlock;
 use super::transcript::new_uuid;
+use crate::api::ApiError;
 use crate::api::ApiEvent;
 use crate::api::Exchange;
 use crate::api::Failure;
@@ -32,6 +33,7 @@ use crate::tool::ToolCall;
 use crate::wire::Answer;
 use crate::wire::Block;
 use crate::wire::Json;
+use crate::wire::StreamError;
 use crate::wire::StreamEvent;
 
 /// How a step ended.
@@ -217,12 +219,23 @@ impl Conversation {
                 self.count_cut(receiving);
                 if receiving.written > 0 || receiving.held.is_some() {
                     self.release(receiving, jobs, step, cancel).await?;
-                    self.tell_lost(receiving, step).await?;
+                    self.tell_lost(receiving, step, &error).await?;
                     return Ok(Next::End(StepEnd::Cut));
                 }
                 self.tell_abandoned(receiving, false).await;
-                self.write_retry(&error, attempt, most, wait)?;
-                self.tell(TurnEvent::Retry { attempt, most, wait, error }).await;
+                // That an answer was an error from its start is not told.
+                if !matches!(error, ApiError::Stream { error: StreamError::Reported(_), .. }) {
+                    self.write_retry(&error, attempt, most, wait)?;
+                    self.tell(TurnEvent::Retry { attempt, most, wait, error }).await;
+                }
+            }
+            Some(Ok(ApiEvent::Whole)) => {
+                self.count_cut(receiving);
+                if receiving.written > 0 || receiving.held.is_some() {
+                    self.release(receiving, jobs, step, cancel).await?;
+                    return Ok(Next::End(StepEnd::Cut));
+                }
+                self.tell_abandoned(receiving, false).await;
             }
             Some(Ok(ApiEvent::Answer(answer))) => {
                 self.take_answer(*answer, receiving, jobs, step, cancel).await?;
@@ -237,7 +250,7 @@ impl Conversation {
                     self.release(receiving, jobs, step, cancel).await?;
                     self.tell_abandoned(receiving, false).await;
                     if is_passing {
-                        self.tell_lost(receiving, step).await?;
+                        self.tell_lost(receiving, step, &failure.error).await?;
                         return Ok(Next::End(StepEnd::Cut));
                     }
                 }
@@ -392,7 +405,11 @@ impl Conversation {
         let mut content = b"[".to_vec();
         content.extend_from_slice(block.json().bytes());
         content.push(b']');
-        let mut message = message.with("content", &content).with("stop_reason", b"null");
+        let mut message = message.with("content", &content);
+        // One that came in one piece is known with its end.
+        if !receiving.is_whole {
+            message = message.with("stop_reason", b"null");
+        }
         if message.get("stop_sequence").is_some() {
             message = message.with("stop_sequence", b"null");
         }
@@ -431,6 +448,7 @@ impl Conversation {
         self.release(receiving, jobs, step, cancel).await?;
         // What came in one piece was not seen block by block.
         let seen = usize::try_from(receiving.written).unwrap_or(usize::MAX);
+        receiving.is_whole = receiving.first_usage.is_none();
         receiving.message = Some(answer.message.with("content", b"[]"));
         receiving.request_id = answer.request_id.clone().or(receiving.request_id.take());
         for (index, finished) in answer.blocks.iter().enumerate().skip(seen) {

@@ -33,6 +33,7 @@ use crate::wire::Block;
 use crate::wire::Json;
 
 pub(super) use compaction::CompactFacts;
+pub(super) use compaction::Kept;
 
 /// Which client's way of writing a log is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,6 +116,10 @@ pub(super) struct Transcript {
     /// The last prompt, and the last text of the model: name and line.
     prompt_line: Option<(EntryUuid, Vec<u8>)>,
     answer_line: Option<(EntryUuid, Vec<u8>)>,
+    /// The last answer with calls, and what followed it.
+    step_lines: Vec<(EntryUuid, Vec<u8>)>,
+    /// Which message these begin with.
+    step_message: String,
     /// Tokens that compactions took out.
     dropped: u64,
 }
@@ -152,6 +157,8 @@ impl Transcript {
             newest: Vec::new(),
             prompt_line: None,
             answer_line: None,
+            step_lines: Vec::new(),
+            step_message: String::new(),
             dropped: 0,
         }
     }
@@ -217,6 +224,13 @@ impl Transcript {
             None => self.append(&newest)?,
         }
         self.history.push(&newest, answer);
+        if let Some(id) = answer.filter(|id| *id != self.step_message) {
+            id.clone_into(&mut self.step_message);
+            self.step_lines.clear();
+        }
+        if !self.step_message.is_empty() {
+            self.step_lines.push((position.uuid.clone(), newest.clone()));
+        }
         self.newest = newest;
         self.last = Some(position.uuid.clone());
         self.lines += 1;
@@ -233,6 +247,11 @@ impl Transcript {
             Some(last) => Position::after(last.clone(), uuid, time),
             None => Position::root(uuid, time),
         }
+    }
+
+    /// The line of the prompt that is worked on.
+    pub(super) fn prompt_uuid(&self) -> EntryUuid {
+        self.prompt_line.as_ref().map_or_else(new_uuid, |(uuid, _)| uuid.clone())
     }
 
     /// A new prompt id begins.

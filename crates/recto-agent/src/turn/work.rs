@@ -31,7 +31,7 @@ use crate::wire::Json;
 /// How often an answer that was cut is gone on with, in a row.
 const MOST_CUTS: u32 = 3;
 /// How often a model may ask for more room, in a row.
-const MOST_CONTINUATIONS: u32 = 10;
+const MOST_CONTINUATIONS: u32 = 3;
 /// How often it may give an output of the wrong shape.
 const MOST_WRONG_OUTPUTS: u32 = 5;
 /// How often hooks may send a subagent back to work.
@@ -115,11 +115,15 @@ impl Conversation {
             StepEnd::Failed(failure) => {
                 let may_compact = counts.compactions == 0
                     && self.speaker.is_none()
-                    && sentence::is_too_long(&failure.error)
                     && self.transcript.history.has_answer();
-                if may_compact {
+                let is_too_large = sentence::is_too_large(&failure.error);
+                if may_compact && is_too_large && self.transcript.history.answers() == 1 {
+                    self.tell_too_short().await;
+                    return self.failed(&failure).await;
+                }
+                if may_compact && (is_too_large || sentence::is_too_long(&failure.error)) {
                     counts.compactions += 1;
-                    self.compact_by_itself(cancel).await?;
+                    self.compact_refused(cancel).await?;
                     return Ok(Verdict::GoOn);
                 }
                 return self.failed(&failure).await;
@@ -156,10 +160,11 @@ impl Conversation {
         match stop_reason.as_str() {
             "max_tokens" | "model_context_window_exceeded" => {
                 counts.continuations += 1;
-                if counts.continuations <= MOST_CONTINUATIONS {
-                    self.say_for_user(sentence::MAX_TOKENS, None).await?;
-                    return Ok(Verdict::GoOn);
+                if counts.continuations > MOST_CONTINUATIONS {
+                    return self.failed_at_limit().await;
                 }
+                self.say_for_user(sentence::MAX_TOKENS, None).await?;
+                return Ok(Verdict::GoOn);
             }
             "refusal" if counts.refusals == 0 => {
                 counts.refusals += 1;
@@ -169,6 +174,7 @@ impl Conversation {
                 self.say_for_user(sentence::REFUSED, Some(&step.message)).await?;
                 return Ok(Verdict::GoOn);
             }
+            "refusal" => return self.refused_again(&step.message).await,
             _ if step.is_empty && counts.empties == 0 => {
                 counts.empties += 1;
                 self.say_for_user(sentence::EMPTY, None).await?;
@@ -341,7 +347,7 @@ impl Conversation {
     /// Prompts that came while the model worked are part of this turn.
     async fn take_queued(&mut self) -> Written<()> {
         self.write_enqueued()?;
-        for prompt in self.shared.control.take_all() {
+        for prompt in self.shared.control.take_all(|prompt| !super::command::is_command(prompt)) {
             if let Some(uuid) = &prompt.uuid {
                 self.tell(lifecycle(uuid, "started")).await;
                 self.turn.prompts.push(uuid.to_string());

@@ -112,6 +112,8 @@ pub enum MetaLine<'a> {
     AiTitle(Cow<'a, str>),
     /// The title again, as the name under which clients from 2.1.200 run it.
     AgentName(Cow<'a, str>),
+    /// The kind of agent that the session is run as.
+    AgentSetting(Cow<'a, str>),
     /// The leaf from which clients from 2.1.200 resume.
     LastPrompt {
         /// What the user said last.
@@ -188,6 +190,7 @@ impl<'a> MetaLine<'a> {
             MetaLine::CustomTitle(_) => Kind::CustomTitle,
             MetaLine::AiTitle(_) => Kind::AiTitle,
             MetaLine::AgentName(_) => Kind::AgentName,
+            MetaLine::AgentSetting(_) => Kind::AgentSetting,
             MetaLine::LastPrompt { .. } => Kind::LastPrompt,
             MetaLine::Mode(_) => Kind::Mode,
             MetaLine::PermissionMode(_) => Kind::PermissionMode,
@@ -216,6 +219,7 @@ impl Envelope {
             MetaLine::CustomTitle(title) => self.session(line.string("customTitle", title)),
             MetaLine::AiTitle(title) => self.session(line.string("aiTitle", title)),
             MetaLine::AgentName(name) => self.session(line.string("agentName", name)),
+            MetaLine::AgentSetting(kind) => self.session(line.string("agentSetting", kind)),
             MetaLine::Mode(mode) => self.session(line.string("mode", mode)),
             MetaLine::PermissionMode(mode) => self.session(line.string("permissionMode", mode)),
             MetaLine::AtisLatch(latch) => self.session(line.string("atis", latch)),

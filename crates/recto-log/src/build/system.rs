@@ -136,6 +136,13 @@ pub enum SystemLine<'a> {
         /// The model that is asked now.
         to: Cow<'a, str>,
     },
+    /// A model refused again, and no other one is asked.
+    ModelRefusal {
+        /// The model that was asked.
+        from: Cow<'a, str>,
+        /// The prompt.
+        prompt: EntryUuid,
+    },
 }
 
 impl SystemLine<'_> {
@@ -155,6 +162,7 @@ impl SystemLine<'_> {
             SystemLine::ApiError { .. } => "api_error",
             SystemLine::Informational { .. } => "informational",
             SystemLine::ModelFallback { .. } => "model_fallback",
+            SystemLine::ModelRefusal { .. } => "model_refusal_no_fallback",
         }
     }
 
@@ -191,6 +199,14 @@ impl SystemLine<'_> {
             SystemLine::Informational { content, level } => {
                 let line = line.string("content", content).boolean("isMeta", false);
                 time_and_uuid(line).string("level", level.name())
+            }
+            SystemLine::ModelRefusal { from, prompt } => {
+                let line = line.string("content", "").string("level", Level::Warning.name());
+                let line = line.string("originalModel", from);
+                let line = line.json("apiRefusalCategory", b"null");
+                let line = line.json("apiRefusalExplanation", b"null");
+                let line = line.id("refusedUserMessageUuid", prompt).boolean("isMeta", false);
+                time_and_uuid(line)
             }
             SystemLine::ModelFallback { content, trigger, from, to } => {
                 let line = line.string("content", content).string("level", Level::Warning.name());

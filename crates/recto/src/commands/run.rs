@@ -136,6 +136,9 @@ pub(crate) struct RunOptions {
     /// Run the session as this agent: its prompt, tools and model
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
+    /// Title of the session
+    #[arg(short = 'n', long, value_name = "TITLE")]
+    pub(crate) name: Option<String>,
     /// Require output that matches this JSON schema
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,

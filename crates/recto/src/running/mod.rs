@@ -58,7 +58,7 @@ pub(crate) fn run(
         }
         Err(Refused::Session(text)) => {
             complain(&format!("{}\n", crate::terminal::text::safe(&text)));
-            if options.output_format != "text" {
+            if options.output_format == "stream-json" {
                 let session = options.session_id.clone();
                 let session = session.unwrap_or_else(|| recto_store::new_session_id().to_string());
                 let line = recto_agent::headless::refused(&text, &session).to_string();
@@ -86,6 +86,15 @@ fn try_run(
         let text = "Error: When using --print, --output-format=stream-json requires --verbose";
         return Err(Refused::Usage(text.to_owned()));
     }
+    if options.include_partial_messages && !is_stream_out {
+        let text =
+            "Error: --include-partial-messages requires --print and --output-format=stream-json.";
+        return Err(Refused::Usage(text.to_owned()));
+    }
+    if options.replay_user_messages && !(is_stream_in && is_stream_out) {
+        let text = "Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json.";
+        return Err(Refused::Usage(text.to_owned()));
+    }
     if !options.print && !is_stream_in && !is_stream_out {
         return crate::console::open(home, environment, output, options);
     }
@@ -100,6 +109,9 @@ fn try_run(
     runtime.block_on(async {
         let setup = prepared.setup.take();
         let Some(setup) = setup else { return Ok(Outcome::Found) };
+        if let Some(why) = setup.unknown_agent() {
+            return Err(Refused::Usage(why));
+        }
         let (runner, control, events) = setup.start();
         let reading = match prompt {
             Some(prompt) => {
@@ -150,7 +162,7 @@ async fn steer(
             signal = signals.next() => match signal {
                 input::Signal::Interrupt => control.stop(),
                 input::Signal::End => {
-                    control.stop();
+                    control.terminate();
                     let _ = tokio::time::timeout(input::LAST_MOMENT, &mut running).await;
                     while let Ok(event) = events.try_recv() {
                         let _ = surface.show(&event, output);

@@ -65,6 +65,7 @@ pub(crate) fn prepare(
         servers,
         agents: super::servers::agents(options)?,
         agent: options.agent.clone(),
+        title: options.name.clone(),
         own_window: environment.run.window,
         mirrors: options.session_mirror,
         plugins: options.plugin_dir.iter().map(|path| project.join(path)).collect(),
@@ -123,11 +124,13 @@ pub(crate) fn prepare(
             &project,
             options.system_prompt.as_ref(),
             options.system_prompt_file.as_deref(),
+            "System prompt",
         )?,
         append_system_prompt: text_or_file(
             &project,
             options.append_system_prompt.as_ref(),
             options.append_system_prompt_file.as_deref(),
+            "Append system prompt",
         )?,
         // None at all is no limit, as clients have it.
         max_turns: options.max_turns.filter(|most| *most > 0),
@@ -248,9 +251,14 @@ fn text_or_file(
     project: &Path,
     text: Option<&String>,
     file: Option<&Path>,
+    name: &str,
 ) -> Result<Option<String>, Refused> {
     match (text, file) {
         (Some(text), _) => Ok(Some(text.clone())),
+        (None, Some(path)) if !project.join(path).exists() => {
+            let path = project.join(path);
+            Err(Refused::Usage(format!("Error: {name} file not found: {}", path.display())))
+        }
         (None, Some(path)) => {
             let bytes = recto_store::read_chosen(&project.join(path))?;
             Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))

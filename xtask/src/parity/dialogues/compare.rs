@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::Case;
 use super::play::Played;
-use logs::OWN_LINES;
+pub(super) use logs::OWN_LINES;
 use logs::compare_logs;
-use logs::log_kind;
+pub(super) use logs::log_kind;
 
 /// Fields whose values are of this run: that they are there is compared.
 const OF_THE_RUN: [&str; 20] = [
@@ -37,7 +37,8 @@ const OF_THE_RUN: [&str; 20] = [
 ];
 
 /// Fields about the client itself, which are not compared.
-const OF_THE_CLIENT: [&str; 13] = [
+const OF_THE_CLIENT: [&str; 14] = [
+    "harnessSectionHash",
     "preserved_messages",
     "ttft_stream_ms",
     "time_to_request_ms",
@@ -54,8 +55,22 @@ const OF_THE_CLIENT: [&str; 13] = [
 ];
 
 /// What `init` says that scripts look at.
-const INIT: [&str; 7] =
+pub(super) const INIT: [&str; 7] =
     ["type", "subtype", "cwd", "model", "permissionMode", "apiKeySource", "claude_code_version"];
+
+/// What hosts look at in the answer to `initialize`.
+pub(super) const OF_A_START: [&str; 7] = [
+    "output_style",
+    "account",
+    "claude_code_version",
+    "current_permission_mode",
+    "hooks_applied",
+    "hook_on_failure_supported",
+    "session_state",
+];
+
+/// The same of `get_context_usage`.
+pub(super) const OF_A_WINDOW: [&str; 3] = ["maxTokens", "model", "isAutoCompactEnabled"];
 
 /// How a run differs; empty if it does not.
 pub(super) fn differences(case: &Case, played: &Played) -> Vec<String> {
@@ -104,7 +119,7 @@ fn lines_of(text: &str) -> Option<Vec<Value>> {
 
 fn compare_output(case: &Case, played: &Played, found: &mut Vec<String>) {
     let (Some(theirs), Some(ours)) = (lines_of(&case.stdout), lines_of(&played.stdout)) else {
-        if case.stdout != played.stdout {
+        if normal_text(&case.stdout) != normal_text(&played.stdout) {
             found.push(format!(
                 "said {:?}, not {:?}",
                 first_line(&played.stdout),
@@ -280,6 +295,16 @@ fn normal_line(line: &Value) -> Value {
     {
         line["result"] = json!("Prompt is too long");
     }
+    // What commands answer are each client's own words, except what a session cost.
+    let command = line["local_command_run"]["command"].as_str().or(line["local_command"].as_str());
+    if command.is_some_and(|name| !matches!(name, "usage" | "cost" | "stats" | "compact" | "clear"))
+    {
+        for name in ["message", "local_command_source", "result"] {
+            if line[name] != Value::Null {
+                line[name] = json!("<words>");
+            }
+        }
+    }
     // How far an answer came before the signal is a matter of time.
     if line["is_api_error_message"] == true || line["aborted"] == true {
         line["message"] = json!("<words>");
@@ -289,16 +314,6 @@ fn normal_line(line: &Value) -> Value {
 
 /// Of large answers, what hosts look at; of the rest, that it is there.
 fn normalize_answer(response: &mut Value) {
-    const OF_A_START: [&str; 7] = [
-        "output_style",
-        "account",
-        "claude_code_version",
-        "current_permission_mode",
-        "hooks_applied",
-        "hook_on_failure_supported",
-        "session_state",
-    ];
-    const OF_A_WINDOW: [&str; 3] = ["maxTokens", "model", "isAutoCompactEnabled"];
     let Some(answer) = response["response"].as_object_mut() else { return };
     if answer.contains_key("commands") {
         answer.retain(|name, _| OF_A_START.contains(&name.as_str()));

@@ -1,4 +1,6 @@
 //! The endpoint of a recording: it answers what was answered, in order.
+//!
+//! While a dialogue is recorded it answers what the script of the case says, and keeps both.
 
 use std::io::BufRead as _;
 use std::io::BufReader;
@@ -16,6 +18,8 @@ use std::time::Instant;
 
 use serde_json::Value;
 use serde_json::json;
+
+use super::script::Model;
 
 /// How long an answer waits for those before it, which may never be asked for.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
@@ -128,34 +132,66 @@ impl Book {
     }
 }
 
+/// What was asked and answered while a dialogue is recorded.
+#[derive(Debug)]
+struct Recording {
+    model: Model,
+    begun: Instant,
+    exchanges: Vec<Value>,
+}
+
+/// Where answers come from.
+#[derive(Debug, Default)]
+struct Source {
+    book: Book,
+    recording: Mutex<Option<Recording>>,
+}
+
+impl Source {
+    fn recording(&self) -> MutexGuard<'_, Option<Recording>> {
+        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// An endpoint on a port of its own. It lives as long as this program.
 pub(super) struct Endpoint {
     pub(super) port: u16,
-    book: Arc<Book>,
+    source: Arc<Source>,
 }
 
 impl Endpoint {
     pub(super) fn start() -> anyhow::Result<Endpoint> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();
-        let book: Arc<Book> = Arc::default();
-        let shared = Arc::clone(&book);
+        let source: Arc<Source> = Arc::default();
+        let shared = Arc::clone(&source);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let book = Arc::clone(&shared);
-                std::thread::spawn(move || serve(stream, &book));
+                let source = Arc::clone(&shared);
+                std::thread::spawn(move || serve(stream, &source));
             }
         });
-        Ok(Endpoint { port, book })
+        Ok(Endpoint { port, source })
     }
 
     /// What is answered from now on.
     pub(super) fn set(&self, answers: Vec<Scripted>) {
-        *self.book.answers() = Answers { left: answers, ..Answers::default() };
+        *self.source.book.answers() = Answers { left: answers, ..Answers::default() };
+    }
+
+    /// From now on a model answers, and what is asked is kept.
+    pub(super) fn record(&self, model: Model) {
+        let recording = Recording { model, begun: Instant::now(), exchanges: Vec::new() };
+        *self.source.recording() = Some(recording);
+    }
+
+    /// What was asked and answered since then.
+    pub(super) fn recorded(&self) -> Vec<Value> {
+        self.source.recording().as_ref().map(|it| it.exchanges.clone()).unwrap_or_default()
     }
 }
 
-fn serve(stream: TcpStream, book: &Book) -> Option<()> {
+fn serve(stream: TcpStream, source: &Source) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
@@ -182,11 +218,55 @@ fn serve(stream: TcpStream, book: &Book) -> Option<()> {
             continue;
         }
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if let Some((place, answer)) = modelled(source, &first, &body) {
+            let given = give(&mut stream, &answer);
+            if !given.is_whole {
+                cut_short(source, place, given.events);
+            }
+            given.whole()?;
+            continue;
+        }
         let asks = conversation(&body["messages"]);
-        let scripted = book.take(asks.as_ref())?;
+        let Some(scripted) = source.book.take(asks.as_ref()) else {
+            // It asks for more than was recorded: nothing that it would try again.
+            let error = json!({"type": "permission_error", "message": "nothing was recorded"});
+            respond(&mut stream, 403, &[], &json!({"type": "error", "error": error}))?;
+            continue;
+        };
         let given = give(&mut stream, &with_plan(&scripted.answer, &body));
-        book.end(scripted.place);
-        given?;
+        source.book.end(scripted.place);
+        given.whole()?;
+    }
+}
+
+/// The model's answer while a dialogue is recorded, and its place among all.
+fn modelled(source: &Source, first: &str, body: &Value) -> Option<(usize, Value)> {
+    let mut recording = source.recording();
+    let recording = recording.as_mut()?;
+    let path = first.split(' ').nth(1).unwrap_or_default();
+    if !path.contains("/v1/messages") {
+        let error = json!({"type": "not_found_error", "message": "not here"});
+        return Some((
+            usize::MAX,
+            json!({"status": 404, "body": {"type": "error", "error": error}}),
+        ));
+    }
+    let answer = recording.model.answer(body);
+    let place = recording.exchanges.len();
+    recording.exchanges.push(json!({
+        "n": place, "ms": recording.begun.elapsed().as_millis() as u64, "path": path,
+        "request": body, "answer": answer,
+    }));
+    Some((place, answer))
+}
+
+/// The client went away while it was answered.
+fn cut_short(source: &Source, place: usize, events: usize) {
+    if let Some(exchange) = source.recording().as_mut().and_then(|it| it.exchanges.get_mut(place))
+        && let Some(all) = exchange["answer"]["events"].as_array_mut()
+    {
+        all.truncate(events);
+        exchange["answer"]["end"] = json!("client closed");
     }
 }
 
@@ -210,37 +290,61 @@ fn respond(stream: &mut TcpStream, status: u64, headers: &[String], body: &Value
     stream.write_all(body.as_bytes()).ok()
 }
 
-fn give(stream: &mut TcpStream, answer: &Value) -> Option<()> {
+/// How much of an answer was given.
+struct Given {
+    events: usize,
+    is_whole: bool,
+    /// Whether the connection can be asked again.
+    goes_on: bool,
+}
+
+impl Given {
+    fn all(goes_on: bool) -> Given {
+        Given { events: 0, is_whole: true, goes_on }
+    }
+
+    fn whole(&self) -> Option<()> {
+        (self.is_whole && self.goes_on).then_some(())
+    }
+}
+
+fn give(stream: &mut TcpStream, answer: &Value) -> Given {
     let headers = answer["headers"].as_object().into_iter().flatten();
     let headers: Vec<String> = headers
         .map(|(name, value)| format!("{name}: {}\r\n", value.as_str().unwrap_or_default()))
         .collect();
     let status = answer["status"].as_u64().unwrap_or(200);
     let Some(events) = answer["events"].as_array() else {
-        return respond(stream, status, &headers, &answer["body"]);
+        return Given::all(respond(stream, status, &headers, &answer["body"]).is_some());
     };
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{}transfer-encoding: chunked\r\n\r\n",
         headers.concat()
     );
-    stream.write_all(head.as_bytes()).ok()?;
+    let mut text = head;
     let delay = Duration::from_millis(answer["delay_ms"].as_u64().unwrap_or(0));
-    for event in events {
+    for (number, event) in events.iter().enumerate() {
         std::thread::sleep(delay);
-        let text =
+        let event =
             format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default());
-        stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).ok()?;
+        text.push_str(&format!("{:x}\r\n{event}\r\n", event.len()));
+        if stream.write_all(text.as_bytes()).is_err() {
+            return Given { events: number, is_whole: false, goes_on: false };
+        }
+        text.clear();
     }
-    match answer["end"].as_str() {
-        None => stream.write_all(b"0\r\n\r\n").ok(),
+    Given::all(match answer["end"].as_str() {
+        None => stream.write_all(b"0\r\n\r\n").is_ok(),
         // It was the client who went away.
         Some("client closed") => {
             std::thread::sleep(Duration::from_secs(20));
-            None
+            false
         }
         Some(_) => {
+            // What was sent is read before the end is seen.
+            std::thread::sleep(Duration::from_millis(300));
             stream.shutdown(std::net::Shutdown::Both).ok();
-            None
+            false
         }
-    }
+    })
 }

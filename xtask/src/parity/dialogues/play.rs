@@ -24,7 +24,7 @@ use super::endpoint::Scripted;
 use super::host::Host;
 use super::host::Input;
 
-const APP: &str = "/home/dev/app";
+pub(super) const APP: &str = "/home/dev/app";
 const PROGRAM: &str = "/opt/client/claude";
 
 /// The settings of the user of all recordings, which `get_settings` tells.
@@ -32,7 +32,7 @@ const SETTINGS: &str =
     r#"{"env":{"DISABLE_AUTOUPDATER":"1"},"skipDangerousModePermissionPrompt":true}"#;
 
 /// The longest that a run may take.
-const LONGEST: Duration = Duration::from_secs(40);
+const LONGEST: Duration = Duration::from_secs(9);
 
 /// How long nothing comes from a run that never ends.
 const HANGS: Duration = Duration::from_secs(8);
@@ -43,12 +43,14 @@ pub(super) struct Played {
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) log: Option<String>,
+    /// After how many lines of output its input was closed.
+    pub(super) closed_after: Option<usize>,
     /// Other logs, in the order of the recording.
     pub(super) others: Vec<Option<String>>,
 }
 
 pub(super) fn play(case: &Case) -> anyhow::Result<Played> {
-    prepare(case)?;
+    prepare(&case.command)?;
     let endpoint = Endpoint::start()?;
     let mut first = None;
     for before in case.command["before"].as_array().into_iter().flatten() {
@@ -95,7 +97,7 @@ fn find_log(recorded: &str, found: &[PathBuf]) -> Option<PathBuf> {
     logs.pop()
 }
 
-fn prepare(case: &Case) -> anyhow::Result<()> {
+pub(super) fn prepare(command: &Value) -> anyhow::Result<()> {
     for folder in [APP, "/home/dev/.claude", "/tmp/extra"] {
         fs::remove_dir_all(folder).ok();
     }
@@ -109,7 +111,7 @@ fn prepare(case: &Case) -> anyhow::Result<()> {
     fs::write(Path::new(APP).join("b.txt"), "bravo\n")?;
     // What the recorded client said about its settings.
     fs::write("/home/dev/.claude/settings.json", SETTINGS)?;
-    for (name, content) in case.command["files"].as_object().into_iter().flatten() {
+    for (name, content) in command["files"].as_object().into_iter().flatten() {
         let path = Path::new(APP).join(name);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -165,7 +167,12 @@ fn answer(turn: &Value, number: u64) -> Value {
     json!({"status": 200, "headers": {"request-id": format!("req_before{number}")}, "events": events})
 }
 
-fn run(command: &Value, endpoint: &Endpoint, before: Option<&Played>) -> anyhow::Result<Played> {
+/// Runs a command line in the place of the recordings, with the host of its case.
+pub(super) fn run(
+    command: &Value,
+    endpoint: &Endpoint,
+    before: Option<&Played>,
+) -> anyhow::Result<Played> {
     let words = command["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut process = Command::new(PROGRAM);
     process.args(words.map(|word| filled(word, before))).current_dir(APP);
@@ -199,9 +206,12 @@ fn run(command: &Value, endpoint: &Endpoint, before: Option<&Played>) -> anyhow:
         text
     });
     let mut seen = Vec::new();
+    let mut closed_after = None;
     for step in &steps {
         if step["close"] == true {
             wait_as_recorded(command, &lines, &mut seen);
+            seen.extend(lines.try_iter());
+            closed_after = Some(seen.len());
         }
         take_step(step, &child, &input, &lines, &mut seen);
     }
@@ -226,7 +236,7 @@ fn run(command: &Value, endpoint: &Endpoint, before: Option<&Played>) -> anyhow:
     };
     let stdout = seen.into_iter().map(|line| line + "\n").collect();
     let stderr = errors.join().unwrap_or_default();
-    Ok(Played { code, stdout, stderr, log: None, others: Vec::new() })
+    Ok(Played { code, stdout, stderr, log: None, closed_after, others: Vec::new() })
 }
 
 /// With subagents at work, when the host goes away matters: not before it did in the recording,

@@ -42,20 +42,26 @@ pub(super) async fn tell_ended(
     request: &AgentRequest,
     report: Option<&AgentReport>,
 ) {
+    let error;
     let (status, patched, summary) = match report {
         Some(AgentReport::Done(done)) => ("completed", "completed", done.text.as_str()),
         Some(AgentReport::Silent) => ("failed", "failed", ""),
-        Some(AgentReport::ApiError(why) | AgentReport::Refused(why)) => {
-            ("failed", "failed", why.as_str())
+        Some(AgentReport::ApiError(why)) => {
+            error = format!("Agent terminated early due to an API error: {why}");
+            ("failed", "failed", error.as_str())
         }
+        Some(AgentReport::Refused(why)) => ("failed", "failed", why.as_str()),
         None => ("stopped", "killed", ""),
     };
     let time = jiff::Timestamp::now().as_millisecond();
-    let updated = json!({
+    let mut updated = json!({
         "task_id": request.id,
         "run_id": request.run,
         "patch": {"status": patched, "end_time": time},
     });
+    if matches!(report, Some(AgentReport::ApiError(_))) {
+        updated["patch"]["error"] = summary.into();
+    }
     shared.events.send(system("task_updated", updated)).await;
     let mut notification = json!({
         "task_id": request.id,

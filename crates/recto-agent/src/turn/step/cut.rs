@@ -27,6 +27,7 @@ impl Conversation {
         self.release(receiving, jobs, step, cancel).await?;
         if let Some((index, text)) = receiving.open.clone()
             && !text.trim().is_empty()
+            && !self.shared.control.is_terminated()
         {
             let message = receiving.message.clone().unwrap_or_else(|| json!({}).into());
             self.write_block(&message, &Block::text(&text), index, receiving, true).await?;

@@ -25,8 +25,19 @@ pub(in crate::turn) struct CompactFacts<'a> {
     pub(in crate::turn) before: u64,
     pub(in crate::turn) after: u64,
     pub(in crate::turn) milliseconds: u64,
-    /// Whether the last prompt has no answer yet.
-    pub(in crate::turn) keeps_prompt: bool,
+    pub(in crate::turn) keeps: Kept,
+}
+
+/// What stays as it is beside a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::turn) enum Kept {
+    Nothing,
+    /// The prompt, which has no answer yet.
+    Prompt,
+    /// It and the answer before it.
+    AnswerAndPrompt,
+    /// The last answer with its calls and their results.
+    Step,
 }
 
 /// What a compaction wrote.
@@ -39,14 +50,19 @@ pub(in crate::turn) struct Compacted {
 }
 
 impl Transcript {
-    /// Replaces the conversation by a summary of it. The last answer and the prompt stay where
-    /// the prompt has no answer yet.
+    /// Replaces the conversation by a summary of it, and the lines that stay.
     pub(in crate::turn) fn compact(&mut self, facts: &CompactFacts<'_>) -> Written<Compacted> {
         let logical_parent = self.last.take();
         let summary = new_uuid();
-        let kept: Vec<(EntryUuid, Vec<u8>)> = match facts.keeps_prompt {
-            true => self.answer_line.take().into_iter().chain(self.prompt_line.clone()).collect(),
-            false => Vec::new(),
+        let step = std::mem::take(&mut self.step_lines);
+        self.step_message.clear();
+        let kept: Vec<(EntryUuid, Vec<u8>)> = match facts.keeps {
+            Kept::Nothing => Vec::new(),
+            Kept::Prompt => self.prompt_line.clone().into_iter().collect(),
+            Kept::AnswerAndPrompt => {
+                self.answer_line.take().into_iter().chain(self.prompt_line.clone()).collect()
+            }
+            Kept::Step => step,
         };
         let uuids: Vec<EntryUuid> = kept.iter().map(|(uuid, _)| uuid.clone()).collect();
         let segment = match (uuids.first(), uuids.last()) {
@@ -116,6 +132,8 @@ impl Transcript {
         self.newest.clear();
         self.prompt_line = None;
         self.answer_line = None;
+        self.step_lines.clear();
+        self.step_message.clear();
         self.dropped = 0;
     }
 

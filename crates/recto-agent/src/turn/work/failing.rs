@@ -4,6 +4,7 @@ use recto_log::build::SystemLine;
 use serde_json::json;
 
 use super::Verdict;
+use crate::api::ApiError;
 use crate::api::Failure;
 use crate::turn::conversation::Conversation;
 use crate::turn::conversation::Written;
@@ -15,6 +16,7 @@ use crate::turn::receiving::Receiving;
 use crate::turn::sentence;
 use crate::turn::shared::lock;
 use crate::turn::step::Step;
+use crate::wire::StreamError;
 
 impl Conversation {
     /// Another model answers from now on.
@@ -45,7 +47,8 @@ impl Conversation {
 
     /// The endpoint failed for good, unless another model may answer.
     pub(super) async fn failed(&mut self, failure: &Failure) -> Written<Verdict> {
-        let failed = sentence::failed(&failure.error);
+        let mut failed = sentence::failed(&failure.error);
+        failed.request.clone_from(&failure.request_id);
         let other = self.shared.fallback_model.clone();
         let is_overloaded = sentence::is_overloaded(&failed);
         if let Some(other) = other
@@ -66,7 +69,7 @@ impl Conversation {
         let host = self.shared.client.endpoint().host();
         let (text, is_too_long) = match sentence::is_too_long(&failure.error) {
             true => (sentence::too_long(&failure.error), true),
-            false => (sentence::failure(&failure.error, &host, &self.model()), false),
+            false => (sentence::failure(failure, &host, &self.model()), false),
         };
         self.say_failure(&text, &failed, failure.request_id.as_deref()).await?;
         Ok(Verdict::End(match is_too_long {
@@ -75,25 +78,66 @@ impl Conversation {
         }))
     }
 
+    /// The model refused what was asked, and refused again when it was told so.
+    pub(super) async fn refused_again(&mut self, message: &str) -> Written<Verdict> {
+        let model = self.model();
+        let prompt = self.transcript.prompt_uuid();
+        self.transcript.system(&SystemLine::ModelRefusal {
+            from: model.as_str().into(),
+            prompt: prompt.clone(),
+        })?;
+        let line = json!({
+            "type": "system",
+            "subtype": "model_refusal_no_fallback",
+            "original_model": model,
+            "api_refusal_category": null,
+            "api_refusal_explanation": null,
+            "refused_user_message_uuid": prompt.to_string(),
+            "content": "",
+        });
+        self.tell(TurnEvent::System(line)).await;
+        let failed = crate::turn::event::Failed { error: "invalid_request", ..Default::default() };
+        let text = sentence::refused(&display_name(&model), message);
+        self.say_in_its_place(&text, &failed, None, "refusal").await?;
+        Ok(Verdict::End(End::ApiError(text, failed)))
+    }
+
+    /// The model used up what it may say, again and again, without a word.
+    pub(super) async fn failed_at_limit(&mut self) -> Written<Verdict> {
+        let failed = crate::turn::event::Failed {
+            error: "max_output_tokens",
+            cause: Some("max_output_tokens"),
+            details: Some(json!({"cut": "output_limit"})),
+            ..Default::default()
+        };
+        let text = sentence::at_limit(self.request().max_tokens);
+        self.say_failure(&text, &failed, None).await?;
+        Ok(Verdict::End(End::ApiError(text, failed)))
+    }
+
     /// The answer was cut off behind a call, which runs nevertheless: says so, in the model's
     /// place, beside the call.
     pub(in crate::turn) async fn tell_lost(
         &mut self,
         receiving: &Receiving,
         step: &Step,
+        error: &ApiError,
     ) -> Written<()> {
+        let is_connection =
+            !matches!(error, ApiError::Stream { error: StreamError::Reported(_), .. });
         if !step.has_calls {
             return Ok(());
         }
         let failed = crate::turn::event::Failed {
             error: "server_error",
-            cause: Some("connection_failed"),
+            cause: is_connection.then_some("connection_failed"),
             ..Default::default()
         };
+        let words = if is_connection { sentence::LOST } else { sentence::BROKEN };
         let (text, stop_reason) = (self.turn.text.clone(), self.turn.stop_reason.clone());
         let reason = receiving.message.as_ref().and_then(|message| message.str("stop_reason"));
         let reason = reason.unwrap_or("tool_use".into()).into_owned();
-        self.say_in_its_place(sentence::LOST, &failed, None, &reason).await?;
+        self.say_in_its_place(words, &failed, None, &reason).await?;
         (self.turn.text, self.turn.stop_reason) = (text, stop_reason);
         Ok(())
     }

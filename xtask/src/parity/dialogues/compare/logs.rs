@@ -8,7 +8,7 @@ use serde_json::json;
 use super::behind_their_message;
 
 /// Lines of the log that only the client writes, or that it writes when it gets to it.
-pub(super) const OWN_LINES: [&str; 21] = [
+pub(in super::super) const OWN_LINES: [&str; 21] = [
     "attachment/total_tokens_reminder",
     "attachment/plan_mode",
     "api-request",
@@ -111,7 +111,7 @@ fn with_results_named(lines: &[Value]) -> Vec<Value> {
     named.collect()
 }
 
-pub(super) fn log_kind(line: &Value) -> String {
+pub(in super::super) fn log_kind(line: &Value) -> String {
     let name = line["type"].as_str().unwrap_or_default();
     let detail = match name {
         "attachment" => line["attachment"]["type"].as_str(),
