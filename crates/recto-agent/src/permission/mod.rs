@@ -274,18 +274,22 @@ impl Permissions {
         matches!(decision.reason, Reason::Mode(_) | Reason::AutoMode)
     }
 
-    /// Whether a rule text, such as the `if` of a hook, matches a call.
-    pub fn rule_matches(text: &str, call: Call<'_>, place: &Place) -> bool {
-        let Some(rule) = Rule::parse(text, Behavior::Allow, Source::Session) else { return false };
-        let rules = vec![rule];
-        let only = Permissions {
+    /// What some rules say, whatever the session is.
+    fn of_rules(rules: Vec<Rule>) -> Permissions {
+        Permissions {
             rules,
             mode: Mode::Default,
             no_prompts: false,
             block_writes_outside: false,
             asked_skills: Vec::new(),
             has_run_commands: true,
-        };
+        }
+    }
+
+    /// Whether a rule text, such as the `if` of a hook, matches a call.
+    pub fn rule_matches(text: &str, call: Call<'_>, place: &Place) -> bool {
+        let Some(rule) = Rule::parse(text, Behavior::Allow, Source::Session) else { return false };
+        let only = Permissions::of_rules(vec![rule]);
         only.whole_tool_rule(Behavior::Allow, call.tool).is_some()
             || only.content_rule_matches(call, place)
     }
@@ -294,14 +298,7 @@ impl Permissions {
     /// run at the same time. One that changes the directory is no such command.
     pub fn only_looks(command: &str, place: &Place) -> bool {
         let moves = |word: &str| matches!(word, "cd" | "pushd" | "popd");
-        let none = Permissions {
-            rules: Vec::new(),
-            mode: Mode::Default,
-            no_prompts: false,
-            block_writes_outside: false,
-            asked_skills: Vec::new(),
-            has_run_commands: true,
-        };
+        let none = Permissions::of_rules(Vec::new());
         !command.split(|c: char| !c.is_alphanumeric()).any(moves)
             && matches!(none.check_bash(command, place), Check::Allow(_))
     }

@@ -338,7 +338,6 @@ fn result(session: &Session, request: &AgentRequest, done: &AgentDone) -> ToolOu
     let used = used_tools(session, &done.calls);
     let (report, warning) = handback::neutral(&done.text);
     let is_blank = report.trim().is_empty();
-    // What says nothing stands on nothing.
     let tools = if is_blank { None } else { note(session, &used) };
     let notes: Vec<String> = tools.into_iter().chain(warning).collect();
     let mut text = String::new();
@@ -392,9 +391,8 @@ fn note(session: &Session, used: &BTreeSet<String>) -> Option<String> {
     let known = &mut session.state().used;
     let new: Vec<&str> =
         used.iter().filter(|name| known.insert((*name).clone())).map(String::as_str).collect();
-    let names = new.join(", ");
-    (!names.is_empty())
-        .then(|| format!("<tools-used-before-summary>{names}</tools-used-before-summary>\n"))
+    let tag = "tools-used-before-summary";
+    (!new.is_empty()).then(|| format!("<{tag}>{}</{tag}>\n", new.join(", ")))
 }
 
 fn structured(
