@@ -623,8 +623,10 @@ fn no_input_makes_it_panic_or_run_away() {
     let deep = format!("{}ls{}", "(".repeat(3_000), ")".repeat(3_000));
     let nested = format!("{}ls{}", "$(".repeat(1_000), ")".repeat(1_000));
     let many = "ls;".repeat(2_000);
+    let looped = format!("for i in a; do {}ls{}; done", "(".repeat(30_000), ")".repeat(30_000));
     for command in [
         deep.as_str(),
+        &looped,
         &nested,
         &many,
         "\u{0}",

@@ -140,10 +140,22 @@ fn is_odd_variable(name: &str) -> bool {
     name.starts_with('_') || (name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase()))
 }
 
-/// Whether there is a pipeline below a node.
+/// Whether there is a pipeline below a node. Without recursion: a command can be nested deeply.
 fn has_pipeline(node: Node<'_>) -> bool {
     let mut cursor = node.walk();
-    node.children(&mut cursor).any(|child| child.kind() == "pipeline" || has_pipeline(child))
+    loop {
+        if cursor.node().kind() == "pipeline" {
+            return true;
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+        }
+    }
 }
 
 /// Parses a command line. Never fails: what is not understood is a doubt.
