@@ -347,6 +347,8 @@ fn normal(value: &Value) -> Value {
 
 fn normal_text(text: &str) -> String {
     let is_id = |word: &str| {
+        // Batches of calls have ids of hooks.
+        let word = word.strip_prefix("hook-").unwrap_or(word);
         let hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
         let parts: Vec<&str> = word.split('-').collect();
         (parts.len() == 5 && parts.iter().all(|part| hex(part)) && word.len() == 36)
