@@ -265,6 +265,9 @@ impl StreamLines {
             if let Some(cause) = failure.cause {
                 line.insert("api_error".into(), cause.into());
             }
+            if let Some(message) = &failure.refused {
+                line.insert("refused_message_id".into(), message.as_str().into());
+            }
             if let Some(details) = &failure.details {
                 line.insert("api_error_params".into(), details.clone());
             }

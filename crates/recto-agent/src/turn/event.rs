@@ -225,6 +225,8 @@ pub struct Failed {
     pub cause: Option<&'static str>,
     /// The request.
     pub request: Option<String>,
+    /// The message that the model refused with.
+    pub refused: Option<String>,
     /// What more is known of that.
     pub details: Option<Value>,
 }

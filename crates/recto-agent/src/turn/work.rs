@@ -178,7 +178,7 @@ impl Conversation {
                 self.say_for_user(sentence::REFUSED, Some(&step.message)).await?;
                 return Ok(Verdict::GoOn);
             }
-            "refusal" => return self.refused_again(&step.message).await,
+            "refusal" => return self.refused_again(&step).await,
             _ if step.is_empty && counts.empties == 0 => {
                 counts.empties += 1;
                 self.say_for_user(sentence::EMPTY, None).await?;

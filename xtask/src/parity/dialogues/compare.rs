@@ -13,7 +13,8 @@ use logs::compare_logs;
 pub(super) use logs::log_kind;
 
 /// Fields whose values are of this run: that they are there is compared.
-const OF_THE_RUN: [&str; 20] = [
+const OF_THE_RUN: [&str; 21] = [
+    "totalDurationMs",
     "total_tokens",
     "pre_tokens",
     "post_tokens",

@@ -79,14 +79,14 @@ impl Conversation {
     }
 
     /// The model refused what was asked, and refused again when it was told so.
-    pub(super) async fn refused_again(&mut self, message: &str) -> Written<Verdict> {
+    pub(super) async fn refused_again(&mut self, step: &Step) -> Written<Verdict> {
         let model = self.model();
         let prompt = self.transcript.prompt_uuid();
         self.transcript.system(&SystemLine::ModelRefusal {
             from: model.as_str().into(),
             prompt: prompt.clone(),
         })?;
-        let line = json!({
+        let mut line = json!({
             "type": "system",
             "subtype": "model_refusal_no_fallback",
             "original_model": model,
@@ -95,10 +95,18 @@ impl Conversation {
             "refused_user_message_uuid": prompt.to_string(),
             "content": "",
         });
+        if let Some(request) = &step.request {
+            line["request_id"] = request.as_str().into();
+        }
         self.tell(TurnEvent::System(line)).await;
-        let failed = crate::turn::event::Failed { error: "invalid_request", ..Default::default() };
-        let text = sentence::refused(&display_name(&model), message);
-        self.say_in_its_place(&text, &failed, None, "refusal").await?;
+        lock(&self.shared.totals).refusals += 1;
+        let failed = crate::turn::event::Failed {
+            error: "invalid_request",
+            refused: Some(step.message.clone()),
+            ..Default::default()
+        };
+        let text = sentence::refused(&display_name(&model), &step.message);
+        self.say_in_its_place(&text, &failed, step.request.as_deref(), "refusal").await?;
         Ok(Verdict::End(End::ApiError(text, failed)))
     }
 
