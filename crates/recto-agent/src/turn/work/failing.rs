@@ -9,6 +9,7 @@ use crate::api::Failure;
 use crate::turn::conversation::Conversation;
 use crate::turn::conversation::Written;
 use crate::turn::event::End;
+use crate::turn::event::FailedMore;
 use crate::turn::event::Said;
 use crate::turn::event::TurnEvent;
 use crate::turn::prompt::display_name;
@@ -48,7 +49,8 @@ impl Conversation {
     /// The endpoint failed for good, unless another model may answer.
     pub(super) async fn failed(&mut self, failure: &Failure) -> Written<Verdict> {
         let mut failed = sentence::failed(&failure.error);
-        failed.request.clone_from(&failure.request_id);
+        let request = failure.request_id.clone();
+        failed.more = Some(Box::new(FailedMore { request, ..FailedMore::default() }));
         let other = self.shared.fallback_model.clone();
         let is_overloaded = sentence::is_overloaded(&failed);
         if let Some(other) = other
@@ -102,7 +104,10 @@ impl Conversation {
         lock(&self.shared.totals).refusals += 1;
         let failed = crate::turn::event::Failed {
             error: "invalid_request",
-            refused: Some(step.message.clone()),
+            more: Some(Box::new(FailedMore {
+                refused: Some(step.message.clone()),
+                ..FailedMore::default()
+            })),
             ..Default::default()
         };
         let text = sentence::refused(&display_name(&model), &step.message);
@@ -115,7 +120,7 @@ impl Conversation {
         let failed = crate::turn::event::Failed {
             error: "max_output_tokens",
             cause: Some("max_output_tokens"),
-            details: Some(json!({"cut": "output_limit"})),
+            more: Some(Box::new(FailedMore { cut: Some("output_limit"), ..FailedMore::default() })),
             ..Default::default()
         };
         let text = sentence::at_limit(self.request().max_tokens);
