@@ -84,18 +84,32 @@ fn too_little_to_summarize_stays_an_error() {
 }
 
 #[test]
-fn a_result_behind_the_budget_is_sent_with_the_next_prompt() {
+fn behind_the_budget_nothing_is_told_and_nothing_is_asked() {
     let bench = Bench::new(&script(&[
         json!({"nth": 1, "blocks": [call("toolu_a", "Read", json!({"file_path": "a.txt"}))]}),
         json!({"text": "done"}),
     ]));
     let setup = Setup { budget: Some(1e-9), ..bench.setup() };
     let ran = bench.run(setup, &["one", "two"]);
-    assert!(matches!(ran.ends()[0].end, End::Budget(_)));
+    assert!(ran.ends().iter().all(|ended| matches!(ended.end, End::Budget(_))));
     let told = ran.events.iter().filter(|event| matches!(event, TurnEvent::User(_))).count();
-    assert_eq!(told, 0);
-    let sent = json!(bench.messages().pop().unwrap()).to_string();
-    assert!(sent.contains("tool_result") && sent.contains("alpha"), "{sent}");
+    assert_eq!((told, bench.mock.asked().len()), (0, 1));
+    // With more money the session goes on, and knows the result.
+    bench.run(bench.resumed(), &["three"]);
+    let (calls, results) = calls_and_results(&bench.lines());
+    assert_eq!(calls, results);
+    bench.is_sound().unwrap();
+}
+
+#[test]
+fn a_call_behind_the_budget_is_known_to_who_resumes() {
+    let bench = Bench::new(&script(&[
+        json!({"nth": 1, "blocks": [call("toolu_a", "Read", json!({"file_path": "a.txt"}))]}),
+        json!({"text": "done"}),
+    ]));
+    bench.run(Setup { budget: Some(1e-9), ..bench.setup() }, &["one"]);
+    assert_eq!(calls_and_results(&bench.lines()).1, Vec::<String>::new());
+    bench.run(bench.resumed(), &["two"]);
     let (calls, results) = calls_and_results(&bench.lines());
     assert_eq!(calls, results);
     bench.is_sound().unwrap();

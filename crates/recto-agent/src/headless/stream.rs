@@ -265,8 +265,12 @@ impl StreamLines {
             if let Some(cause) = failure.cause {
                 line.insert("api_error".into(), cause.into());
             }
-            if let Some(details) = &failure.details {
-                line.insert("api_error_params".into(), details.clone());
+            let more = failure.more.clone().unwrap_or_default();
+            if let Some(message) = &more.refused {
+                line.insert("refused_message_id".into(), message.as_str().into());
+            }
+            if let Some(cut) = more.cut {
+                line.insert("api_error_params".into(), json!({"cut": cut}));
             }
         }
         if said.is_aborted {

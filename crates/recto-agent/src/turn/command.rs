@@ -200,6 +200,17 @@ impl Runner {
         transcript.command_line(&text, false)
     }
 
+    /// Notes what the host changed as the command that does the same.
+    pub(super) fn write_host_commands(&mut self) -> Written<()> {
+        let commands = std::mem::take(&mut lock(&self.conversation.shared.changes).commands);
+        for (name, arguments, text) in commands {
+            self.write_command(name, &arguments)?;
+            let text = format!("<local-command-stdout>{text}</local-command-stdout>");
+            self.conversation.transcript.command_line(&text, false)?;
+        }
+        Ok(())
+    }
+
     /// What a command said, for the log.
     pub(super) fn write_output(
         &mut self,

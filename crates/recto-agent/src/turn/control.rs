@@ -224,11 +224,6 @@ impl Control {
         self.queue().prompts.pop_front()
     }
 
-    /// How many prompts of a kind wait.
-    pub(super) fn waiting_to(&self, is_meant: impl Fn(&Prompt) -> bool) -> u64 {
-        self.queue().prompts.iter().filter(|prompt| is_meant(prompt)).count() as u64
-    }
-
     pub(super) fn waiting(&self) -> u64 {
         self.queue().prompts.len() as u64
     }

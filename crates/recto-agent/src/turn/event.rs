@@ -212,6 +212,17 @@ pub struct LocalCommand {
     pub is_unavailable: bool,
 }
 
+/// What is seldom known of a failure.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailedMore {
+    /// The request.
+    pub request: Option<String>,
+    /// The message that the model refused with.
+    pub refused: Option<String>,
+    /// What cut the answer.
+    pub cut: Option<&'static str>,
+}
+
 /// How the endpoint failed, in the words of a JSON stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failed {
@@ -223,10 +234,8 @@ pub struct Failed {
     pub kind: Option<String>,
     /// What of the connection failed, where that is told apart.
     pub cause: Option<&'static str>,
-    /// The request.
-    pub request: Option<String>,
-    /// What more is known of that.
-    pub details: Option<Value>,
+    /// What more is known.
+    pub more: Option<Box<FailedMore>>,
 }
 
 /// A line in place of the user.

@@ -60,6 +60,7 @@ pub use event::DeniedCall;
 pub use event::End;
 pub use event::Ended;
 pub use event::Failed;
+pub use event::FailedMore;
 pub use event::LocalCommand;
 pub use event::Said;
 pub use event::Speaker;

@@ -204,6 +204,8 @@ impl Runner {
         shared.offer_servers();
         self.write_title()?;
         let changes = std::mem::take(&mut *lock(&shared.changes));
+        // They are written behind the lines of the queue.
+        lock(&shared.changes).commands = changes.commands;
         let has_words = changes.system_prompt.is_some() || changes.append_system_prompt.is_some();
         if let Some(text) = changes.system_prompt {
             self.setup.system_prompt = Some(text);

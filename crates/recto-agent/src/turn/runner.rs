@@ -19,7 +19,6 @@ use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::command::is_command;
 use super::control::Prompt;
 use super::conversation::Conversation;
 use super::conversation::Written;
@@ -265,6 +264,7 @@ impl Runner {
         for line in lines.into_iter().skip(usize::from(is_known)) {
             self.conversation.transcript.meta(&MetaLine::QueueOperation(line))?;
         }
+        self.write_host_commands()?;
         if is_first {
             let source = match (self.setup.copied.is_empty(), self.resumed.leaf.is_some()) {
                 (false, _) => "fork",
@@ -433,7 +433,8 @@ impl Runner {
             models,
             models_since,
             index: self.turns,
-            queued: conversation.shared.control.waiting_to(|prompt| !is_command(prompt)),
+            // Prompts that wait are no turns of this session yet.
+            queued: 0,
             agents: lock(&conversation.shared.agents).clone(),
             refusals: lock(&conversation.shared.totals).refusals,
             end,

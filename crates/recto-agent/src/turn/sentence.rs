@@ -139,7 +139,8 @@ pub(super) fn with_details(text: &str, failed: &Failed, model: &str) -> String {
     if let Some(status) = failed.status {
         details.push_str(&format!(", HTTP {status}"));
     }
-    if let Some(request) = &failed.request {
+    let more = failed.more.as_deref();
+    if let Some(request) = more.and_then(|more| more.request.as_ref()) {
         details.push_str(&format!(", request id {request}"));
     }
     format!("{text} ({details}, model sent to the API: {model})")

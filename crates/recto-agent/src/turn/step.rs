@@ -69,6 +69,8 @@ pub(super) struct Step {
     /// Calls with their results, for hooks that look at all of them.
     pub(super) batch: Vec<Value>,
     pub(super) message: String,
+    /// The request that gave it.
+    pub(super) request: Option<String>,
 }
 
 /// How often a call that begins is let work first: enough for what it tells at once.
@@ -104,6 +106,7 @@ impl Conversation {
             interrupts: false,
             batch: Vec::new(),
             message: String::new(),
+            request: None,
         };
         step.end = loop {
             let next = tokio::select! {
@@ -470,6 +473,7 @@ impl Conversation {
         }
         self.turn.stop_reason = answer.stop_reason();
         step.message = answer.id();
+        step.request.clone_from(&receiving.request_id);
         Ok(())
     }
 }

@@ -86,6 +86,10 @@ impl Conversation {
                 self.transcript.attachment(&attachment, None)?;
                 return Ok(End::MaxTurns(most));
             }
+            // Of a turn before this one.
+            if let Some(budget) = self.spent().filter(|_| self.turn.requests == 0) {
+                return Ok(End::Budget(budget));
+            }
             self.follow_model();
             if self.needs_compaction() {
                 self.compact_by_itself(cancel).await?;
@@ -174,7 +178,7 @@ impl Conversation {
                 self.say_for_user(sentence::REFUSED, Some(&step.message)).await?;
                 return Ok(Verdict::GoOn);
             }
-            "refusal" => return self.refused_again(&step.message).await,
+            "refusal" => return self.refused_again(&step).await,
             _ if step.is_empty && counts.empties == 0 => {
                 counts.empties += 1;
                 self.say_for_user(sentence::EMPTY, None).await?;
@@ -226,7 +230,7 @@ impl Conversation {
                 return Ok(Verdict::End(End::NoStructuredOutput));
             }
         }
-        let id = uuid::Uuid::new_v4().to_string();
+        let id = format!("hook-{}", uuid::Uuid::new_v4());
         let facts = Facts::PostToolBatch { calls: &step.batch };
         let hooks = self.shared.run_hooks(&facts, &self.scene(), None, &id, cancel).await;
         let mut stop = step.stop.is_some();

@@ -186,13 +186,15 @@ async fn steer(
     for complaint in &end.complaints {
         complain(&format!("{}\n", crate::terminal::text::safe(complaint)));
     }
+    let reading_is_none = reading.is_none();
     if let Some(text) = reading.and_then(|reading| reading.problem()) {
         return Err(Refused::Usage(text));
     }
     if let Some(error) = broken {
         return Err(Refused::Command(error));
     }
-    let was_interrupted = surface.was_interrupted();
+    // A host that interrupts hears that the last turn failed; a person knows.
+    let was_interrupted = surface.was_interrupted() && reading_is_none;
     Ok(if end.is_error && !was_interrupted { Outcome::Found } else { Outcome::Done })
 }
 

@@ -255,12 +255,11 @@ fn text_or_file(
 ) -> Result<Option<String>, Refused> {
     match (text, file) {
         (Some(text), _) => Ok(Some(text.clone())),
-        (None, Some(path)) if !project.join(path).exists() => {
-            let path = project.join(path);
-            Err(Refused::Usage(format!("Error: {name} file not found: {}", path.display())))
-        }
         (None, Some(path)) => {
-            let bytes = recto_store::read_chosen(&project.join(path))?;
+            let path = project.join(path);
+            let bytes = recto_store::read_chosen(&path).map_err(|_| {
+                Refused::Usage(format!("Error: {name} file not found: {}", path.display()))
+            })?;
             Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
         }
         (None, None) => Ok(None),

@@ -13,7 +13,8 @@ use logs::compare_logs;
 pub(super) use logs::log_kind;
 
 /// Fields whose values are of this run: that they are there is compared.
-const OF_THE_RUN: [&str; 20] = [
+const OF_THE_RUN: [&str; 21] = [
+    "totalDurationMs",
     "total_tokens",
     "pre_tokens",
     "post_tokens",
@@ -347,6 +348,8 @@ fn normal(value: &Value) -> Value {
 
 fn normal_text(text: &str) -> String {
     let is_id = |word: &str| {
+        // Batches of calls have ids of hooks.
+        let word = word.strip_prefix("hook-").unwrap_or(word);
         let hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
         let parts: Vec<&str> = word.split('-').collect();
         (parts.len() == 5 && parts.iter().all(|part| hex(part)) && word.len() == 36)

@@ -33,9 +33,7 @@ pub(in crate::turn) async fn serve_host(link: HostLink, mut questions: mpsc::Rec
             let reply = match answer {
                 Ok(value) => read(&value),
                 Err(HostError::Cancelled) => return,
-                Err(error) => {
-                    Reply::Failed(format!("Tool permission request failed: Error: {error}"))
-                }
+                Err(error) => Reply::Failed(failure(&error)),
             };
             let _ = question.answer.send(reply);
         });
@@ -164,5 +162,13 @@ fn about(question: &Question) -> Option<String> {
         }
         "WebFetch" => text("url").map(str::to_owned),
         _ => None,
+    }
+}
+
+/// What the model hears when nobody could be asked.
+fn failure(error: &HostError) -> String {
+    match error {
+        HostError::Closed => "Tool permission request failed: AbortError: Tool permission stream closed before response received".to_owned(),
+        error => format!("Tool permission request failed: Error: {error}"),
     }
 }

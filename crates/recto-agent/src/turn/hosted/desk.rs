@@ -41,6 +41,8 @@ pub(in crate::turn) struct Changes {
     pub(in crate::turn) schema: Option<OutputSchema>,
     /// A new title of the session, and whether the session is named by it, too.
     pub(in crate::turn) title: Option<(String, bool)>,
+    /// What was changed as a command of the user would have: name, arguments, answer.
+    pub(in crate::turn) commands: Vec<(&'static str, String, String)>,
 }
 
 /// What a request gets that cannot be granted: a sentence, and a code.
@@ -137,7 +139,7 @@ impl Desk {
             Some("read_file") => self.read_file(request),
             Some("get_binary_version") => Ok(Some(json!({"version": self.facts.version}))),
             Some("rename_session") => self.rename(request).await,
-            Some("cancel_async_message") => Ok(Some(self.cancel_prompt(request))),
+            Some("cancel_async_message") => Ok(Some(self.cancel_prompt(request).await)),
             other => Err(Refusal(
                 format!("Unsupported control request subtype: {}", other.unwrap_or("undefined")),
                 Some("unsupported_request"),
@@ -196,7 +198,11 @@ impl Desk {
         let control = &self.shared.control;
         let mut answer = json!({});
         if request["cancel_queued"] == true {
-            answer["cancelled"] = control.drop_queued().into();
+            let dropped = control.drop_queued();
+            for uuid in &dropped {
+                self.tell(lifecycle(&EntryUuid::new(uuid), "cancelled")).await;
+            }
+            answer["cancelled"] = dropped.into();
         }
         answer["still_queued"] = control.queued().into();
         Ok(Some(answer))
@@ -225,6 +231,8 @@ impl Desk {
         lock(&self.shared.model).clone_from(&model);
         if self.shared.control.has_worked() {
             let text = format!("Set model to `{model}`");
+            let command = ("model", model.clone(), text.clone());
+            lock(&self.shared.changes).commands.push(command);
             self.tell(TurnEvent::Prompted {
                 uuid: uuid::Uuid::new_v4().to_string(),
                 content: format!("<local-command-stdout>{text}</local-command-stdout>").into(),
@@ -316,9 +324,13 @@ impl Desk {
         self.shared.control.wake();
     }
 
-    fn cancel_prompt(&self, request: &Value) -> Value {
-        let uuid = request["message_uuid"].as_str().unwrap_or_default();
-        json!({"cancelled": self.shared.control.cancel(&EntryUuid::new(uuid))})
+    async fn cancel_prompt(&self, request: &Value) -> Value {
+        let uuid = EntryUuid::new(request["message_uuid"].as_str().unwrap_or_default());
+        let is_cancelled = self.shared.control.cancel(&uuid);
+        if is_cancelled {
+            self.tell(lifecycle(&uuid, "cancelled")).await;
+        }
+        json!({"cancelled": is_cancelled})
     }
 
     fn cost_text(&self) -> String {

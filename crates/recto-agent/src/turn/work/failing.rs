@@ -9,6 +9,7 @@ use crate::api::Failure;
 use crate::turn::conversation::Conversation;
 use crate::turn::conversation::Written;
 use crate::turn::event::End;
+use crate::turn::event::FailedMore;
 use crate::turn::event::Said;
 use crate::turn::event::TurnEvent;
 use crate::turn::prompt::display_name;
@@ -48,7 +49,8 @@ impl Conversation {
     /// The endpoint failed for good, unless another model may answer.
     pub(super) async fn failed(&mut self, failure: &Failure) -> Written<Verdict> {
         let mut failed = sentence::failed(&failure.error);
-        failed.request.clone_from(&failure.request_id);
+        let request = failure.request_id.clone();
+        failed.more = Some(Box::new(FailedMore { request, ..FailedMore::default() }));
         let other = self.shared.fallback_model.clone();
         let is_overloaded = sentence::is_overloaded(&failed);
         if let Some(other) = other
@@ -79,14 +81,14 @@ impl Conversation {
     }
 
     /// The model refused what was asked, and refused again when it was told so.
-    pub(super) async fn refused_again(&mut self, message: &str) -> Written<Verdict> {
+    pub(super) async fn refused_again(&mut self, step: &Step) -> Written<Verdict> {
         let model = self.model();
         let prompt = self.transcript.prompt_uuid();
         self.transcript.system(&SystemLine::ModelRefusal {
             from: model.as_str().into(),
             prompt: prompt.clone(),
         })?;
-        let line = json!({
+        let mut line = json!({
             "type": "system",
             "subtype": "model_refusal_no_fallback",
             "original_model": model,
@@ -95,10 +97,21 @@ impl Conversation {
             "refused_user_message_uuid": prompt.to_string(),
             "content": "",
         });
+        if let Some(request) = &step.request {
+            line["request_id"] = request.as_str().into();
+        }
         self.tell(TurnEvent::System(line)).await;
-        let failed = crate::turn::event::Failed { error: "invalid_request", ..Default::default() };
-        let text = sentence::refused(&display_name(&model), message);
-        self.say_in_its_place(&text, &failed, None, "refusal").await?;
+        lock(&self.shared.totals).refusals += 1;
+        let failed = crate::turn::event::Failed {
+            error: "invalid_request",
+            more: Some(Box::new(FailedMore {
+                refused: Some(step.message.clone()),
+                ..FailedMore::default()
+            })),
+            ..Default::default()
+        };
+        let text = sentence::refused(&display_name(&model), &step.message);
+        self.say_in_its_place(&text, &failed, step.request.as_deref(), "refusal").await?;
         Ok(Verdict::End(End::ApiError(text, failed)))
     }
 
@@ -107,7 +120,7 @@ impl Conversation {
         let failed = crate::turn::event::Failed {
             error: "max_output_tokens",
             cause: Some("max_output_tokens"),
-            details: Some(json!({"cut": "output_limit"})),
+            more: Some(Box::new(FailedMore { cut: Some("output_limit"), ..FailedMore::default() })),
             ..Default::default()
         };
         let text = sentence::at_limit(self.request().max_tokens);
