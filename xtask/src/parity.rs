@@ -6,6 +6,7 @@ mod dialogues;
 mod hooks;
 mod permissions;
 mod record;
+mod request;
 mod sandbox;
 mod tools;
 

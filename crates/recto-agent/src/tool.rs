@@ -500,7 +500,7 @@ pub fn prepare_answered(
         return Ok(prepared);
     }
     let mut call = ToolCall { input, ..prepared.call };
-    // What nobody knows is left out.
+    // Unknown fields are left out.
     if let Target::Own(tool) = prepared.target
         && let Err(issues) = tool.schema().check(&call.input)
     {

@@ -41,23 +41,40 @@ const VERSION: &str = "2.1.325";
 /// Where the sandbox has cases.
 const CASES: &str = "/opt/cases";
 
+/// What is to be recorded.
+pub(super) struct Order {
+    pub(super) cases: PathBuf,
+    pub(super) out: PathBuf,
+    pub(super) filter: String,
+    /// Of the client.
+    pub(super) version: String,
+}
+
+impl Order {
+    /// Reads the words after the name of a command that records.
+    pub(super) fn read(words: &[String], usage: &str) -> anyhow::Result<Order> {
+        let (mut cases, mut out) = (None, None);
+        let (mut filter, mut version) = (String::new(), VERSION.to_owned());
+        let mut rest = words.iter();
+        while let Some(option) = rest.next() {
+            let value = rest.next().with_context(|| format!("{option} needs a value\n{usage}"))?;
+            match option.as_str() {
+                "--cases" => cases = Some(PathBuf::from(value)),
+                "--out" => out = Some(PathBuf::from(value)),
+                "--filter" => filter.clone_from(value),
+                "--client" => version.clone_from(value),
+                _ => bail!("unknown option `{option}`\n{usage}"),
+            }
+        }
+        let cases = cases.with_context(|| format!("--cases is missing\n{usage}"))?;
+        let out = out.with_context(|| format!("--out is missing\n{usage}"))?;
+        Ok(Order { cases, out, filter, version })
+    }
+}
+
 /// Runs the command with the words after `record`.
 pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
-    let (mut cases, mut out) = (None, None);
-    let (mut filter, mut version) = (String::new(), VERSION.to_owned());
-    let mut rest = words.iter();
-    while let Some(option) = rest.next() {
-        let value = rest.next().with_context(|| format!("{option} needs a value\n{USAGE}"))?;
-        match option.as_str() {
-            "--cases" => cases = Some(PathBuf::from(value)),
-            "--out" => out = Some(PathBuf::from(value)),
-            "--filter" => filter.clone_from(value),
-            "--client" => version.clone_from(value),
-            _ => bail!("unknown option `{option}`\n{USAGE}"),
-        }
-    }
-    let cases = cases.with_context(|| format!("--cases is missing\n{USAGE}"))?;
-    let out = out.with_context(|| format!("--out is missing\n{USAGE}"))?;
+    let Order { cases, out, filter, version } = Order::read(words, USAGE)?;
     let program = oracle::program_of(&version)?;
     // The folder in which `node_modules/.bin/claude` is.
     let client = program.ancestors().nth(3).context("the client has no folder")?;

@@ -169,7 +169,7 @@ impl Issue {
         Issue { path: path.to_vec(), line: Line::Other, detail }
     }
 
-    /// Takes fields of an input out that it is about, if nobody knows them.
+    /// Removes the fields that the issue is about from an input, if no tool has them.
     pub(super) fn leave_out(&self, input: &mut Value) {
         if let (Line::Unexpected(names), true) = (&self.line, self.path.is_empty())
             && let Some(fields) = input.as_object_mut()

@@ -147,7 +147,7 @@ pub(super) fn not_loaded(tool: Tool) -> String {
     )
 }
 
-/// `mcp__lab__echo` and `CronList` in small words; that a tool is a server's is no word.
+/// The words of a name in lower case (`mcp__lab__echo`, `CronList`), without the `mcp` prefix.
 fn name_parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for c in name.strip_prefix("mcp__").unwrap_or(name).chars() {

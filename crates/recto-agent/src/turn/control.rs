@@ -61,7 +61,7 @@ struct Queue {
     turn: Option<CancellationToken>,
     is_closed: bool,
     is_stopped: bool,
-    /// Whether the process has to end: nothing is said of that.
+    /// Whether the process has to end, without a message.
     is_terminated: bool,
     /// Whether a host stopped the turn, and not a signal.
     is_stopped_by_host: bool,

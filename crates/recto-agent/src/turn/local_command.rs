@@ -74,14 +74,7 @@ impl Runner {
         }
         text.push_str("Usage by model:");
         for (name, model) in &totals.models {
-            text.push_str(&format!(
-                "\n{name:>20}:  {} input, {} output, {} cache read, {} cache write (${:.4})",
-                model.input,
-                model.output,
-                model.cache_read,
-                model.cache_write,
-                dollars(model.cost)
-            ));
+            text.push_str(&format!("\n{name:>20}:  {}", model.in_words()));
         }
         text
     }

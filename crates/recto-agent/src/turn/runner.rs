@@ -75,7 +75,7 @@ pub struct Runner {
     /// Whether the model knows of the world, and of the day.
     pub(super) knows_world: bool,
     pub(super) knows_day: bool,
-    /// What is said of a prompt that a hook stopped: it is in the log, and is not asked.
+    /// The message about a prompt that a hook stopped, which is logged and not sent.
     pub(super) stopped_prompt: Option<(String, Value)>,
     /// Lines about the whole session, which a log begins and ends with.
     pub(super) heading: Vec<MetaLine<'static>>,

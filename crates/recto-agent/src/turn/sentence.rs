@@ -146,7 +146,7 @@ pub(super) fn with_details(text: &str, failed: &Failed, model: &str) -> String {
     format!("{text} ({details}, model sent to the API: {model})")
 }
 
-/// What is said after a model refused twice.
+/// The message after a model refused twice.
 pub(super) fn refused(model: &str, message: &str) -> String {
     format!(
         "API Error: {model}'s safeguards flagged this message (https://www.anthropic.com/legal/aup). Rephrase the request in a new session, or ask another model.\n\nMessage ID: {message}"

@@ -84,6 +84,20 @@ pub(super) fn money(dollars: f64) -> Money {
     Money::parse(&format!("{dollars:e}")).unwrap_or_default()
 }
 
+impl ModelTotals {
+    /// Its tokens and cost, as commands and hosts show them.
+    pub(super) fn in_words(&self) -> String {
+        format!(
+            "{} input, {} output, {} cache read, {} cache write (${:.4})",
+            self.input,
+            self.output,
+            self.cache_read,
+            self.cache_write,
+            dollars(self.cost)
+        )
+    }
+}
+
 /// All models, in the order of their first answer.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {

@@ -2,9 +2,7 @@
 //!
 //! While a dialogue is recorded it answers what the script of the case says, and keeps both.
 
-use std::io::BufRead as _;
 use std::io::BufReader;
-use std::io::Read as _;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::net::TcpStream;
@@ -20,6 +18,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::script::Model;
+use crate::parity::request::next_request;
 
 /// How long an answer waits for those before it, which may never be asked for.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
@@ -197,26 +196,9 @@ fn serve(stream: TcpStream, source: &Source) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
-        let mut first = String::new();
-        if reader.read_line(&mut first).ok()? == 0 {
-            return None;
-        }
-        let mut length = 0;
-        loop {
-            let mut header = String::new();
-            reader.read_line(&mut header).ok()?;
-            let header = header.trim().to_ascii_lowercase();
-            if header.is_empty() {
-                break;
-            }
-            if let Some(value) = header.strip_prefix("content-length:") {
-                length = value.trim().parse().ok()?;
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).ok()?;
+        let (first, body) = next_request(&mut reader)?;
         if first.contains("count_tokens") {
-            respond(&mut stream, 200, &[], &json!({"input_tokens": length / 4}))?;
+            respond(&mut stream, 200, &[], &json!({"input_tokens": body.len() / 4}))?;
             continue;
         }
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use anyhow::bail;
 use regex::Regex;
 use serde_json::Value;
 use serde_json::json;
@@ -27,6 +26,7 @@ use super::script::Model;
 use super::script::sha256;
 use crate::oracle;
 use crate::parity::Selection;
+use crate::parity::record::Order;
 use crate::parity::sandbox;
 use crate::parity::tools::Judged;
 use crate::repository::say;
@@ -48,23 +48,12 @@ const STATE: &str = r#"{"hasCompletedOnboarding": true, "autoUpdates": false, "b
 "projects": {"/home/dev/app": {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}}}"#;
 
 pub(in crate::parity) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
-    let (mut cases, mut out) = (None, None);
-    let (mut filter, mut client) = (String::new(), "2.1.325".to_owned());
-    let mut rest = words.iter();
-    while let Some(option) = rest.next() {
-        let value = rest.next().with_context(|| format!("{option} needs a value\n{USAGE}"))?;
-        match option.as_str() {
-            "--cases" => cases = Some(PathBuf::from(value)),
-            "--out" => out = Some(PathBuf::from(value)),
-            "--filter" => filter.clone_from(value),
-            "--client" => client.clone_from(value),
-            _ => bail!("unknown option `{option}`\n{USAGE}"),
-        }
+    let Order { cases, out, filter, version } = Order::read(words, USAGE)?;
+    let mut commands = commands(&cases)?;
+    for command in commands.iter_mut().filter_map(Value::as_object_mut) {
+        command.insert("client".into(), version.clone().into());
     }
-    let cases = cases.with_context(|| format!("--cases is missing\n{USAGE}"))?;
-    let out = out.with_context(|| format!("--out is missing\n{USAGE}"))?;
-    let commands = commands(&cases)?;
-    let program = oracle::program_of(&client)?.canonicalize()?;
+    let program = oracle::program_of(&version)?.canonicalize()?;
     let selection = Selection { cases, filter };
     let prepare = |folder: &Path| {
         let name = folder.join("claude");
@@ -147,7 +136,6 @@ fn record(command: &Value, out: &Path) -> anyhow::Result<()> {
     let mut command = command.clone();
     if let Some(command) = command.as_object_mut() {
         command.remove("sent");
-        command.insert("client".into(), json!("2.1.325"));
         if let Some(after) = played.closed_after {
             command.insert("sent".into(), json!([{"after": after, "close": true}]));
         }

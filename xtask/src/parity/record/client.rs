@@ -39,7 +39,7 @@ pub(super) struct Start {
     pub(super) prompt: Option<String>,
     pub(super) words: Vec<String>,
     pub(super) environment: Vec<(String, String)>,
-    /// Whether the run ends with its result: nobody waits for what goes on in the background.
+    /// Whether the run ends with its result, without waiting for background tasks.
     pub(super) is_short: bool,
     /// Whether a host answers questions.
     pub(super) is_attended: bool,

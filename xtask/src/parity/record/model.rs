@@ -3,9 +3,7 @@
 //! Owns: what is answered, and what was asked. The conversation with the prompt of a case gets
 //! its steps, one for each request; prompts of subagents name their own (`LAB:`, `LABJSON:`).
 
-use std::io::BufRead as _;
 use std::io::BufReader;
-use std::io::Read as _;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::net::TcpStream;
@@ -19,6 +17,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::neutral::Names;
+use crate::parity::request::next_request;
 use crate::parity::tools::files;
 use crate::parity::tools::model::output_tokens;
 use crate::parity::tools::model::steps;
@@ -100,26 +99,9 @@ fn serve(stream: TcpStream, run: &Mutex<Run>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
-        let mut first = String::new();
-        if reader.read_line(&mut first).ok()? == 0 {
-            return None;
-        }
-        let mut length = 0;
-        loop {
-            let mut header = String::new();
-            reader.read_line(&mut header).ok()?;
-            let header = header.trim().to_ascii_lowercase();
-            if header.is_empty() {
-                break;
-            }
-            if let Some(value) = header.strip_prefix("content-length:") {
-                length = value.trim().parse().ok()?;
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).ok()?;
+        let (first, body) = next_request(&mut reader)?;
         if first.contains("count_tokens") {
-            respond(&mut stream, 200, &json!({"input_tokens": (length / 4).max(1)}))?;
+            respond(&mut stream, 200, &json!({"input_tokens": (body.len() / 4).max(1)}))?;
         } else if first.contains("/v1/messages") {
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
             answer(&mut stream, body, run)?;

@@ -165,7 +165,7 @@ fn about(question: &Question) -> Option<String> {
     }
 }
 
-/// What the model hears when nobody could be asked.
+/// The text for the model when the question could not be asked.
 fn failure(error: &HostError) -> String {
     match error {
         HostError::Closed => "Tool permission request failed: AbortError: Tool permission stream closed before response received".to_owned(),

@@ -343,14 +343,7 @@ impl Desk {
             totals.lines.1
         );
         for (name, model) in &totals.models {
-            text.push_str(&format!(
-                "\n    {name}: {} input, {} output, {} cache read, {} cache write (${:.4})",
-                model.input,
-                model.output,
-                model.cache_read,
-                model.cache_write,
-                dollars(model.cost)
-            ));
+            text.push_str(&format!("\n    {name}: {}", model.in_words()));
         }
         text
     }
